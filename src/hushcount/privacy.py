@@ -1,0 +1,150 @@
+"""Privacy in words and numbers: the unit, the budget to spend, the guarantee obtained."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from hushcount.errors import ParameterError
+
+LARGEST_EPSILON = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """What one neighbour has more than the other."""
+
+    name: str
+    protects: str
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring relation in words."""
+        return f"add or remove one {self.name}"
+
+
+EVENT = PrivacyUnit("event", "one event, not one person")
+RESULT_ROW = PrivacyUnit("row of the SQL result", "one row of the SQL result, not one person")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a release may spend.
+
+    >>> Budget(1.0, 1e-8)
+    Budget(epsilon=1.0, delta=1e-08)
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", check_delta(self.delta))
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What a release promises, under which assumptions; every value in it is public."""
+
+    epsilon: float
+    delta: float
+    unit: PrivacyUnit
+    mechanism: str
+    theorem: str
+    proof: str
+    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def statement(self) -> str:
+        """One sentence for people."""
+        return (
+            f"({self.epsilon:g}, {self.delta:g})-differential privacy for {self.unit.protects}"
+            f" (neighbours: {self.unit.neighbours}), by {self.mechanism}."
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """The guarantee as plain values for JSON."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "unit": self.unit.name,
+            "protects": self.unit.protects,
+            "neighbours": self.unit.neighbours,
+            "mechanism": self.mechanism,
+            "theorem": self.theorem,
+            "proof": self.proof,
+            "parameters": dict(self.parameters),
+            "assumptions": list(self.assumptions),
+        }
+
+
+def check_epsilon(value: float) -> float:
+    """Return epsilon as a float in (0, 20], or raise.
+
+    >>> check_epsilon(0.5)
+    0.5
+    """
+    number = _number("epsilon", value)
+    if not number > 0 or math.isinf(number):
+        raise ParameterError(f"epsilon must be a finite number above 0, got {value}.")
+    if number > LARGEST_EPSILON:
+        raise ParameterError(f"epsilon above {LARGEST_EPSILON:g} protects nobody, got {value}.")
+    return number
+
+
+def check_delta(value: float) -> float:
+    """Return delta as a float strictly between 0 and 1, or raise."""
+    number = _number("delta", value)
+    if not 0 < number < 1:
+        raise ParameterError(f"delta must be strictly between 0 and 1, got {value}.")
+    return number
+
+
+def check_confidence(value: float) -> float:
+    """Return a confidence strictly between 0 and 1, or raise."""
+    number = _number("confidence", value)
+    if not 0 < number < 1:
+        raise ParameterError(f"confidence must be strictly between 0 and 1, got {value}.")
+    return number
+
+
+def check_count(name: str, value: int, least: int = 1) -> int:
+    """Return a whole number of at least `least` (bools are not numbers), or raise."""
+    import operator
+
+    if isinstance(value, bool):
+        raise ParameterError(f"{name} must be a whole number, got {value}.")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ParameterError(f"{name} must be a whole number, got {value!r}.") from None
+    if number < least:
+        raise ParameterError(f"{name} must be at least {least}, got {number}.")
+    return number
+
+
+def check_max_events(max_events: int | None, delta: float) -> int | None:
+    """Return the public length bound, or raise; delta must lie below 1 / max_events."""
+    if max_events is None:
+        return None
+    bound = check_count("max_events", max_events)
+    if delta * bound >= 1:
+        raise ParameterError(f"delta must be below 1/max_events = {1 / bound:.3g}, got {delta:g}.")
+    return bound
+
+
+def _number(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        try:
+            if isinstance(value, bool | str | bytes):
+                raise TypeError
+            return float(value)
+        except (TypeError, ValueError):
+            raise ParameterError(f"{name} must be a number, got {value!r}.") from None
+    return float(value)

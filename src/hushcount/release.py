@@ -1,0 +1,223 @@
+"""The `Release` value: what may be published, and nothing else.
+
+Every number in it is a function of noisy values and public parameters.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+from hushcount.atomic import atomic_file
+from hushcount.errors import ParameterError
+from hushcount.privacy import Guarantee, check_confidence, check_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+JSON_VERSION = 1
+
+
+class ErrorModel(Protocol):
+    """How far a published count may lie from the truth, from public numbers only."""
+
+    def interval(self, confidence: float) -> tuple[int, int]:
+        """(below, above): one key's true count lies in [count - below, count + above]."""
+        ...
+
+    def simultaneous(self, confidence: float) -> tuple[int, int] | None:
+        """The same for all published keys at once; None where no public number bounds them."""
+        ...
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What is behind the bounds, in words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Bounds on the error of a release at one confidence."""
+
+    confidence: float
+    below: int
+    above: int
+    simultaneous_below: int | None
+    simultaneous_above: int | None
+    sentences: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """The bounds as plain values for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A differentially private table of keys and counts with its guarantee.
+
+    `keys` has one column a key column; `counts` is aligned with it. Rows are sorted by count
+    (descending), then by key, whatever the order of the stream was.
+    """
+
+    keys: pa.Table
+    counts: pa.Array
+    guarantee: Guarantee
+    error: ErrorModel
+    floor: int | None = None
+    notes: tuple[str, ...] = ()
+    confidence: float = 0.95
+
+    @classmethod
+    def of(
+        cls,
+        keys: pa.Array,
+        counts: Any,
+        guarantee: Guarantee,
+        error: ErrorModel,
+        floor: int | None = None,
+    ) -> Release:
+        """Sort a mechanism's output by noisy count and key."""
+        import pyarrow as pa
+
+        table = pa.table({"key": keys, "count": pa.array(counts, pa.int64())})
+        table = table.sort_by([("count", "descending"), ("key", "ascending")]).combine_chunks()
+        return cls(table.select(["key"]), _one_chunk(table["count"]), guarantee, error, floor)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows: key columns, count, lower, upper (per key, at `confidence`, clipped at 0)."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        below, above = self.error.interval(self.confidence)
+        zero = pa.scalar(0, pa.int64())
+        lower = pc.max_element_wise(pc.subtract(self.counts, below), zero)
+        upper = pc.max_element_wise(pc.add(self.counts, above), zero)
+        table = self.keys.append_column("count", self.counts)
+        return table.append_column("lower", lower).append_column("upper", upper)
+
+    def accuracy(self, confidence: float = 0.95) -> Accuracy:
+        """The bounds at `confidence`: per key, and for all published keys at once."""
+        checked = check_confidence(confidence)
+        together = self.error.simultaneous(checked) or (None, None)
+        return Accuracy(
+            checked, *self.error.interval(checked), together[0], together[1], self.error.sentences(checked)
+        )
+
+    def at_confidence(self, confidence: float) -> Release:
+        """The same release with intervals at another confidence."""
+        return replace(self, confidence=check_confidence(confidence))
+
+    def with_keys(self, keys: pa.Table) -> Release:
+        """The same rows with their keys decoded."""
+        return replace(self, keys=keys)
+
+    def with_notes(self, *notes: str) -> Release:
+        """The same release with further sentences about public facts."""
+        return replace(self, notes=self.notes + notes)
+
+    def limit(self, rows: int) -> Release:
+        """The first rows (a function of what is published, so it costs nothing)."""
+        stop = check_count("limit", rows)
+        return replace(self, keys=self.keys.slice(0, stop), counts=self.counts.slice(0, stop))
+
+    def at_least(self, count: int) -> Release:
+        """The rows whose noisy count is at least `count` (costs nothing)."""
+        import pyarrow.compute as pc
+
+        mask = pc.greater_equal(self.counts, check_count("min_count", count, least=0))
+        return replace(self, keys=self.keys.filter(mask), counts=self.counts.filter(mask))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table as a pandas frame."""
+        return self.table.to_pandas()
+
+    def to_dict(self) -> dict[str, object]:
+        """The whole release as plain, versioned values."""
+        return {
+            "hushcount": JSON_VERSION,
+            "kind": "release",
+            "guarantee": self.guarantee.to_dict(),
+            "accuracy": self.accuracy(self.confidence).to_dict(),
+            "floor": self.floor,
+            "notes": list(self.notes),
+            "rows": [_plain(row) for row in self.table.to_pylist()],
+        }
+
+    def to_json(self) -> str:
+        """The whole release as one line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as .csv, .tsv, .parquet or (with its guarantee) .json, atomically."""
+        writer = check_output(path)
+        with atomic_file(path) as stream:
+            writer(self, stream)
+
+
+def check_output(path: str | os.PathLike[str]) -> Any:
+    """Return the writer for a path's ending, or raise."""
+    writer = _WRITERS.get(Path(path).suffix.lower())
+    if writer is None:
+        raise ParameterError(f"output must end in one of {', '.join(_WRITERS)}, got {path}.")
+    return writer
+
+
+def _write_csv(release: Release, stream: BinaryIO) -> None:
+    _write_separated(release, stream, ",")
+
+
+def _write_tsv(release: Release, stream: BinaryIO) -> None:
+    _write_separated(release, stream, "\t")
+
+
+def _write_separated(release: Release, stream: BinaryIO, delimiter: str) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    table = release.table
+    for index, column in enumerate(table.column_names):
+        if pa.types.is_binary(table.schema.types[index]) or pa.types.is_large_binary(table.schema.types[index]):
+            text = pa.array([_plain_value(value) for value in table[column].to_pylist()], pa.string())
+            table = table.set_column(index, column, text)
+    csv.write_csv(table, stream, csv.WriteOptions(delimiter=delimiter))
+
+
+def _write_parquet(release: Release, stream: BinaryIO) -> None:
+    from pyarrow import parquet
+
+    guarantee = json.dumps({**release.to_dict(), "rows": None})
+    table = release.table.replace_schema_metadata({"hushcount": guarantee})
+    parquet.write_table(table, stream)
+
+
+def _write_json(release: Release, stream: BinaryIO) -> None:
+    stream.write(release.to_json().encode() + b"\n")
+
+
+_WRITERS = {".csv": _write_csv, ".tsv": _write_tsv, ".parquet": _write_parquet, ".json": _write_json}
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    import pyarrow as pa
+
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _plain(row: Mapping[str, object]) -> dict[str, object]:
+    return {name: _plain_value(value) for name, value in row.items()}
+
+
+def _plain_value(value: object) -> object:
+    if isinstance(value, int | float | str) or value is None:
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return str(value)
