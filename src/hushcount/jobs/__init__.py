@@ -1,0 +1,1 @@
+"""Source to release in one call."""

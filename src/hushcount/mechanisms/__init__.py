@@ -1,0 +1,1 @@
+"""Every noise draw and threshold, with its theorem."""

@@ -1,0 +1,1 @@
+"""Accuracy statements and tables for people."""

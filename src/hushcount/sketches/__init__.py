@@ -1,0 +1,1 @@
+"""Non-private state: update, merge, estimate, error bound, bytes."""

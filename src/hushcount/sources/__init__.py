@@ -1,0 +1,1 @@
+"""Arrow batches from files, frames, SQL and standard input."""
