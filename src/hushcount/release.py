@@ -26,11 +26,14 @@ JSON_VERSION = 1
 class ErrorModel(Protocol):
     """How far a published count may lie from the truth, from public numbers only."""
 
-    def interval(self, confidence: float) -> tuple[int, int]:
-        """(below, above): one key's true count lies in [count - below, count + above]."""
+    def interval(self, confidence: float) -> tuple[int, int | None]:
+        """(below, above): one key's true count lies in [count - below, count + above].
+
+        `above` is None where no public number bounds the count from above.
+        """
         ...
 
-    def simultaneous(self, confidence: float) -> tuple[int, int] | None:
+    def simultaneous(self, confidence: float) -> tuple[int, int | None] | None:
         """The same for all published keys at once; None where no public number bounds them."""
         ...
 
@@ -45,7 +48,7 @@ class Accuracy:
 
     confidence: float
     below: int
-    above: int
+    above: int | None
     simultaneous_below: int | None
     simultaneous_above: int | None
     sentences: tuple[str, ...]
@@ -92,14 +95,20 @@ class Release:
 
     @property
     def table(self) -> pa.Table:
-        """The rows: key columns, count, lower, upper (per key, at `confidence`, clipped at 0)."""
+        """The rows: key columns, count, lower, upper (per key, at `confidence`, clipped at 0).
+
+        `upper` is null where no public number bounds the count from above.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 
         below, above = self.error.interval(self.confidence)
         zero = pa.scalar(0, pa.int64())
         lower = pc.max_element_wise(pc.subtract(self.counts, below), zero)
-        upper = pc.max_element_wise(pc.add(self.counts, above), zero)
+        if above is None:
+            upper = pa.nulls(len(self.counts), pa.int64())
+        else:
+            upper = pc.max_element_wise(pc.add(self.counts, above), zero)
         table = self.keys.append_column("count", self.counts)
         return table.append_column("lower", lower).append_column("upper", upper)
 

@@ -1,0 +1,266 @@
+"""Releases of the heights (count - floor) of one counter sketch: the mechanisms of 000 and of Chan et al."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from hushcount.mechanisms import calibration
+from hushcount.mechanisms.base import (
+    NOTHING_PUBLIC,
+    Claim,
+    Mechanism,
+    PublicParameters,
+    check_calibrated,
+    check_shape,
+    keep,
+    needed,
+)
+from hushcount.mechanisms.distributions import DiscreteLaplace
+from hushcount.mechanisms.space_saving import FLOOR_SHAPE_WAY_OUT, ONE_STREAM
+from hushcount.privacy import Budget
+from hushcount.release import Release
+from hushcount.sketches.shapes import FloorCounters
+
+if TYPE_CHECKING:
+    from hushcount.mechanisms.base import Counts, Mask
+    from hushcount.randomness import Bits
+
+PROOF = "docs/proofs/misra_gries.md"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateMisraGries:
+    """Noisy heights above a threshold, one noise shared by all keys and one for each (PMG).
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one event.
+    Assumes: unit updates in stream order; ties evict by a fixed order of keys (or the most recently updated).
+    Parameters: z0 + zj on each height, z ~ DLap(epsilon); threshold calibration.pmg_threshold.
+    Proof: docs/proofs/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
+    """
+
+    budget: Budget
+    public: PublicParameters = NOTHING_PUBLIC
+    law: DiscreteLaplace = field(init=False)
+    threshold: int = field(init=False)
+
+    name: ClassVar[str] = "pmg"
+    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "private Misra-Gries", "PMG (000, Algorithm 2) with the exact threshold.", PROOF, ONE_STREAM
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
+        threshold = calibration.pmg_threshold(self.budget.epsilon, self.budget.delta)
+        object.__setattr__(self, "threshold", threshold)
+
+    def release(self, shape: FloorCounters, bits: Bits) -> Release:
+        """Publish each candidate whose noisy height reaches the threshold."""
+        return _release_shared(self, shape, bits, least_height=0)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateMisraGriesPaper:
+    """PMG with the threshold printed for geometric noise.
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one event.
+    Assumes: unit updates in stream order; ties evict by a fixed order of keys (or the most recently updated).
+    Parameters: z0 + zj on each height, z ~ DLap(epsilon); threshold calibration.pmg_paper_threshold.
+    Proof: docs/proofs/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
+    """
+
+    budget: Budget
+    public: PublicParameters = NOTHING_PUBLIC
+    law: DiscreteLaplace = field(init=False)
+    threshold: int = field(init=False)
+
+    name: ClassVar[str] = "pmg-paper"
+    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "private Misra-Gries, printed threshold",
+        "PMG (000, Algorithm 2) with the threshold of 000, section 5.2.",
+        PROOF,
+        ONE_STREAM,
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
+        threshold = calibration.pmg_paper_threshold(self.budget.epsilon, self.budget.delta)
+        object.__setattr__(self, "threshold", threshold)
+
+    def release(self, shape: FloorCounters, bits: Bits) -> Release:
+        """Publish each candidate whose noisy height reaches the threshold."""
+        return _release_shared(self, shape, bits, least_height=0)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateMisraGriesStandard:
+    """PMG of a standard Misra-Gries sketch, which drops keys of height 0 at once.
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one event.
+    Assumes: unit updates in stream order; ties in any way.
+    Parameters: z0 + zj on each height >= 1, z ~ DLap(epsilon); threshold calibration.standard_threshold.
+    Proof: docs/proofs/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
+    """
+
+    budget: Budget
+    public: PublicParameters
+    law: DiscreteLaplace = field(init=False)
+    threshold: int = field(init=False)
+
+    name: ClassVar[str] = "pmg-standard"
+    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "private Misra-Gries of the standard sketch",
+        "PMG of the standard sketch (000, section 5.1) with the exact threshold.",
+        PROOF,
+        ONE_STREAM[:1],
+    )
+
+    def __post_init__(self) -> None:
+        candidates = needed(self.name, "candidates", self.public.candidates)
+        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
+        threshold = calibration.standard_threshold(self.budget.epsilon, self.budget.delta, candidates)
+        object.__setattr__(self, "threshold", threshold)
+
+    def release(self, shape: FloorCounters, bits: Bits) -> Release:
+        """Publish each nonzero candidate whose noisy height reaches the threshold."""
+        return _release_shared(self, shape, bits, least_height=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ChanRelease:
+    """Noisy heights with independent noise scaled to the number of counters (Chan et al.).
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one event.
+    Assumes: unit updates in stream order; ties in any way.
+    Parameters: DLap(epsilon / k) on each height >= 1, k candidates; threshold calibration.chan_threshold.
+    Proof: docs/proofs/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
+    """
+
+    budget: Budget
+    public: PublicParameters
+    law: DiscreteLaplace = field(init=False)
+    threshold: int = field(init=False)
+
+    name: ClassVar[str] = "chan"
+    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "Misra-Gries with noise for all counters",
+        "Noise for l1 sensitivity k on the nonzero heights (Chan et al.), exact threshold.",
+        PROOF,
+        ONE_STREAM[:1],
+    )
+
+    def __post_init__(self) -> None:
+        candidates = needed(self.name, "candidates", self.public.candidates)
+        object.__setattr__(self, "law", DiscreteLaplace(Fraction(self.budget.epsilon) / candidates))
+        threshold = calibration.chan_threshold(self.budget.epsilon, self.budget.delta, candidates)
+        object.__setattr__(self, "threshold", threshold)
+
+    def release(self, shape: FloorCounters, bits: Bits) -> Release:
+        """Publish each nonzero candidate whose noisy height reaches the threshold."""
+        _check(self, shape)
+        heights = shape.counts - shape.floor
+        noisy = heights + self.law.sample(len(heights), bits)
+        return _publish(self, shape, noisy, (heights >= 1) & (noisy >= self.threshold), shared=False)
+
+
+class _HeightMechanism(Mechanism, Protocol):
+    claim: ClassVar[Claim]
+
+    @property
+    def budget(self) -> Budget: ...
+    @property
+    def public(self) -> PublicParameters: ...
+    @property
+    def law(self) -> DiscreteLaplace: ...
+    @property
+    def threshold(self) -> int: ...
+
+
+def _release_shared(
+    mechanism: _HeightMechanism, shape: FloorCounters, bits: Bits, least_height: int
+) -> Release:
+    _check(mechanism, shape)
+    heights = shape.counts - shape.floor
+    noise = mechanism.law.sample(1 + len(heights), bits)
+    noisy = heights + noise[0] + noise[1:]
+    published = (heights >= least_height) & (noisy >= mechanism.threshold)
+    return _publish(mechanism, shape, noisy, published, shared=True)
+
+
+def _check(mechanism: _HeightMechanism, shape: FloorCounters) -> None:
+    check_shape(mechanism, shape)
+    for name in ("candidates", "parts"):
+        if getattr(mechanism.public, name) is not None:
+            check_calibrated(name, getattr(shape, name), getattr(mechanism.public, name))
+
+
+def _publish(
+    mechanism: _HeightMechanism, shape: FloorCounters, noisy: Counts, published: Mask, *, shared: bool
+) -> Release:
+    parameters: dict[str, int | float | str] = {
+        "threshold": mechanism.threshold,
+        "candidates": shape.candidates,
+    }
+    guarantee = mechanism.claim.guarantee(mechanism.budget, mechanism.public.unit, parameters)
+    error = HeightError(mechanism.law, shape.candidates, mechanism.public.largest_floor, shared)
+    return Release.of(keep(shape.keys, published), noisy[published], guarantee, error)
+
+
+@dataclass(frozen=True, slots=True)
+class HeightError:
+    """The count is a lower estimate: height + noise, and height <= true <= height + floor.
+
+    The floor is not published; a public length bounds it by `largest_floor`, else nothing does.
+    """
+
+    law: DiscreteLaplace
+    candidates: int
+    largest_floor: int | None
+    shared: bool
+
+    def interval(self, confidence: float) -> tuple[int, int | None]:
+        """One key named beforehand; no upper end without a public length."""
+        return self._bounds(1 - confidence, 1)
+
+    def simultaneous(self, confidence: float) -> tuple[int, int | None]:
+        """All candidates at once, so also those that were published."""
+        return self._bounds(1 - confidence, self.candidates)
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What the bounds are made of."""
+        below, above = self.interval(confidence)
+        if above is None:
+            return (
+                f"With confidence {confidence:g} the true count of a key named beforehand is at least"
+                f" count - {below}.",
+                "count is a lower estimate with noise; max_events would bound what the sketch left out.",
+            )
+        return (
+            f"With confidence {confidence:g} the true count of a key named beforehand lies between"
+            f" count - {below} and count + {above}.",
+            f"The sketch may have left out up to {self.largest_floor}, by max_events and its counters.",
+        )
+
+    def _bounds(self, failure: float, keys: int) -> tuple[int, int | None]:
+        if self.largest_floor is None:
+            return self._one_sided(failure, keys), None
+        noise = self._one_sided(failure / 2, keys)
+        return noise, self.largest_floor + noise
+
+    def _one_sided(self, failure: float, keys: int) -> int:
+        if self.shared:
+            return calibration.largest_difference(float(self.law.epsilon), failure, keys) - 1
+        return max(self.law.least_tail(calibration.one_of(keys, failure)) - 1, 0)
