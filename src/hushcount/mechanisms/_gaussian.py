@@ -26,7 +26,7 @@ class DiscreteGaussian:
 
     Theorem: `sample` has exactly this law, for the rational sigma stands for, when the bits are uniform.
     Assumes: 1e-3 <= sigma <= 1e8.
-    Proof: docs/proofs/noise.md. Checked by: tests/unit/mechanisms/test_distributions.py
+    Proof: docs/proofs/noise.md. Checked by: tests/unit/mechanisms/test_samplers.py
 
     >>> law = DiscreteGaussian(10)
     >>> law.least_tail(1e-6)

@@ -30,7 +30,7 @@ class DiscreteLaplace:
 
     Theorem: `sample` has exactly this law, for the rational epsilon stands for, when the bits are uniform.
     Assumes: 1e-9 <= epsilon <= 1e6; a value beyond 64 bits (chance below 2^(-2^32)) is an error.
-    Proof: docs/proofs/noise.md. Checked by: tests/unit/mechanisms/test_distributions.py
+    Proof: docs/proofs/noise.md. Checked by: tests/unit/mechanisms/test_samplers.py
 
     >>> law = DiscreteLaplace(1.0)
     >>> law.least_tail(1e-6)
