@@ -1,1 +1,79 @@
 """Arrow batches from files, frames, SQL and standard input."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any
+
+from hushcount.errors import ParameterError
+
+if TYPE_CHECKING:
+    from hushcount.sources.batches import Source
+    from hushcount.sources.keys import KeyColumns
+
+LIBRARIES = ("pandas", "polars", "numpy", "pyarrow")
+
+
+def open_source(
+    data: Any,
+    *,
+    column: str | Sequence[str] | None = None,
+    format: str | None = None,  # noqa: A002
+    key_type: str = "auto",
+    sql: str | None = None,
+    state: Mapping[str, str] | None = None,
+) -> Source:
+    """Open a path, "-", a frame, an array, an iterable, or with `sql` a DuckDB query.
+
+    >>> source = open_source(["a", None, "b"])
+    >>> [batch.keys.to_pylist() for batch in source.batches()]
+    [['a', 'b']]
+    """
+    from hushcount.sources.keys import KeyColumns
+
+    columns = KeyColumns.of(column, key_type)
+    if sql is not None:
+        if data is not None or format is not None:
+            raise ParameterError("sql takes the place of data and format; give one or the other.")
+        from hushcount.sources.sql import open_sql
+
+        return open_sql(sql, columns, state)
+    if isinstance(data, str | os.PathLike):
+        from hushcount.sources.files import open_files
+
+        return open_files(os.fspath(data), format, columns)
+    if format is not None:
+        raise ParameterError("format is for files; data in memory has its own.")
+    return _open_memory(data, columns)
+
+
+def _open_memory(data: Any, columns: KeyColumns) -> Source:
+    from hushcount.sources import frames
+
+    roots = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
+    library = next((name for name in LIBRARIES if name in roots), None)
+    if library == "pandas":
+        return frames.open_pandas(data, columns)
+    if library == "polars":
+        return frames.open_polars(data, columns)
+    if library == "numpy":
+        return frames.open_numpy(data, columns)
+    if library == "pyarrow":
+        return frames.open_arrow(data, columns)
+    if "_duckdb" in roots and hasattr(data, "to_arrow_reader"):
+        from hushcount.sources.sql import open_relation
+
+        return open_relation(data, columns)
+    if hasattr(data, "__arrow_c_stream__"):
+        return frames.open_stream(data, columns)
+    return frames.open_iterable(_ordered(data), columns)
+
+
+def _ordered(data: Any) -> Iterable[Any]:
+    if isinstance(data, Mapping | Set | bytes | bytearray | memoryview) or not isinstance(data, Iterable):
+        raise ParameterError(
+            "data must be a path, a frame, an array or an ordered iterable of keys,"
+            f" got {type(data).__name__}."
+        )
+    return data

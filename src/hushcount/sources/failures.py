@@ -1,0 +1,59 @@
+"""Reader exceptions are replaced, never shown: they quote the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from hushcount.errors import DataError, HushcountError
+
+Result = TypeVar("Result")
+Sentence = Callable[[Exception], HushcountError]
+
+
+def attempt(sentence: Sentence, call: Callable[..., Result], *arguments: object) -> Result:
+    """Call, and raise `sentence(error)` in place of whatever fails; nothing of it is chained."""
+    try:
+        return call(*arguments)
+    except HushcountError:
+        raise
+    except Exception as error:
+        failure = sentence(error)
+    raise failure
+
+
+def guarded(items: Iterator[Result], sentence: Sentence) -> Iterator[Result]:
+    """Yield the same items, with the failures of their iterator replaced."""
+    end = object()
+    try:
+        while (item := attempt(sentence, next, items, end)) is not end:
+            yield item
+    finally:
+        close = getattr(items, "close", None)
+        if close is not None:
+            close()
+
+
+def file_failure(name: str, defect: str) -> Sentence:
+    """Say in one sentence why a file cannot be read; `defect` stands for whatever its reader found."""
+
+    def sentence(error: Exception) -> HushcountError:
+        return DataError(f"{name} {_reason(error) or defect}.")
+
+    return sentence
+
+
+def _reason(error: Exception) -> str | None:
+    """Classify by type and words of the library; the text itself goes no further."""
+    words = str(error).lower()
+    if isinstance(error, PermissionError):
+        return "cannot be read: permission denied"
+    if isinstance(error, FileNotFoundError):
+        return "does not exist"
+    if isinstance(error, UnicodeError) or "utf8" in words or "utf-8" in words:
+        return "has text that is not valid UTF-8"
+    if any(word in words for word in ("compressed stream", "zlib", "gzip", "zstd")):
+        return "is not a whole compressed file"
+    if isinstance(error, MemoryError):
+        return "needs more memory than there is"
+    return None

@@ -1,0 +1,146 @@
+"""Where bytes come from: regular files, and pipes that can be read only once."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import BinaryIO, Protocol
+
+import pyarrow as pa
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+HEAD = 1 << 20
+Position = Callable[[], int]
+
+
+class Input(Protocol):
+    """Bytes with a name; a regular file can be opened many times, a pipe once."""
+
+    @property
+    def name(self) -> str:
+        """How error messages call it."""
+        ...
+
+    @property
+    def size(self) -> int | None:
+        """Bytes in all, None for a pipe."""
+        ...
+
+    @property
+    def location(self) -> str | None:
+        """A path to the bytes as they are, if they have one."""
+        ...
+
+    @property
+    def compression(self) -> str | None:
+        """How the bytes at `location` are compressed."""
+        ...
+
+    def head(self) -> bytes:
+        """The first bytes (decompressed), to be read again by `open`."""
+        ...
+
+    def open(self) -> tuple[pa.NativeFile, Position]:
+        """A stream (decompressed), and a function that says how many bytes of the file it has consumed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RegularFile:
+    """A file on disk, maybe compressed; `copy` holds a temporary file that vanishes with it."""
+
+    name: str
+    location: str
+    size: int
+    modified: int = 0
+    compression: str | None = None
+    copy: object = None
+
+    def head(self) -> bytes:
+        """The first bytes, decompressed."""
+        stream, _ = self.open()
+        with stream:
+            return bytes(stream.read(HEAD))
+
+    def open(self) -> tuple[pa.NativeFile, Position]:
+        """Open for reading from the start."""
+        raw = pa.OSFile(self.location)
+        stream = pa.CompressedInputStream(raw, self.compression) if self.compression else raw
+        return stream, lambda: self.size if raw.closed else int(raw.tell())
+
+
+@dataclass(slots=True)
+class Pipe:
+    """Standard input, or a path that is a pipe: read once, from the front."""
+
+    name: str
+    stream: BinaryIO
+    start: bytes = field(default=b"", repr=False)
+    size: int | None = None
+    compression: str | None = None
+
+    @property
+    def location(self) -> str | None:
+        """A path to the open pipe, while nothing has been read from it."""
+        try:
+            path = f"/dev/fd/{self.stream.fileno()}"
+        except OSError:
+            return None
+        return path if os.path.exists(path) and not self.start else None
+
+    def head(self) -> bytes:
+        """The first bytes, kept for `open`."""
+        while len(self.start) < HEAD and (block := self.stream.read(HEAD - len(self.start))):
+            self.start += block
+        return self.start
+
+    def open(self) -> tuple[pa.NativeFile, Position]:
+        """The stream, with the head before it."""
+        whole = _Rejoined(self.start, self.stream)
+        return pa.PythonFile(whole, mode="r"), lambda: whole.consumed
+
+
+class _Rejoined(io.RawIOBase):
+    """The bytes already read, then the rest of the stream."""
+
+    def __init__(self, start: bytes, rest: BinaryIO) -> None:
+        self._start = io.BytesIO(start)
+        self._rest = rest
+        self.consumed = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        block = self._start.read(size) or self._rest.read(-1 if size is None else size)
+        self.consumed += len(block)
+        return block
+
+
+def spooled(pipe: Pipe) -> RegularFile:
+    """Copy a pipe to a private file (0600) for a format that needs to seek."""
+    copy = tempfile.NamedTemporaryFile(prefix="hushcount-")  # noqa: SIM115
+    shutil.copyfileobj(_Rejoined(pipe.start, pipe.stream), copy, HEAD)
+    copy.flush()
+    return RegularFile(pipe.name, copy.name, os.path.getsize(copy.name), copy=copy)
+
+
+def standard_input() -> Pipe:
+    """Standard input as a pipe."""
+    return Pipe("Standard input", sys.stdin.buffer)
+
+
+def file_input(path: str) -> RegularFile | Pipe:
+    """A path as what it is: a regular file or a pipe."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        return Pipe(path, open(path, "rb"))
+    with open(path, "rb"):  # a file that may not be read says so now
+        compression = COMPRESSIONS.get(os.path.splitext(path)[1].lower())
+    return RegularFile(path, path, status.st_size, status.st_mtime_ns, compression)

@@ -1,0 +1,85 @@
+"""One thread that reads ahead while the consumer counts, with a bounded queue between them."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+
+def read_ahead(
+    items: Iterator[Item], depth: int = 3, cancel: Callable[[], None] = lambda: None
+) -> Iterator[Item]:
+    """Yield the items in order, read up to `depth` ahead in another thread.
+
+    The thread starts with the first item asked for. It ends with the items, with an exception
+    (raised here), or when this generator is closed; `cancel` then interrupts a long read.
+    """
+    queue: _Queue[Item] = _Queue(depth)
+    thread = threading.Thread(target=queue.fill, args=(items,), name="hushcount-read-ahead", daemon=True)
+    thread.start()
+    try:
+        yield from queue.drain()
+    finally:
+        if queue.stop():
+            cancel()
+        thread.join()
+
+
+class _Queue(Generic[Item]):
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self._items: deque[Item] = deque()
+        self._changed = threading.Condition()
+        self._ended = False
+        self._stopped = False
+        self._failure: BaseException | None = None
+
+    def fill(self, items: Iterator[Item]) -> None:
+        """Run in the reading thread: put every item, then the end, and close the items."""
+        failure: BaseException | None = None
+        try:
+            for item in items:
+                if not self._put(item):
+                    break
+        except BaseException as error:
+            failure = error
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
+        with self._changed:
+            self._ended, self._failure = True, failure
+            self._changed.notify_all()
+
+    def _put(self, item: Item) -> bool:
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._items) < self._depth or self._stopped)
+            self._items.append(item)
+            self._changed.notify_all()
+            return not self._stopped
+
+    def drain(self) -> Iterator[Item]:
+        """Yield the items as they come; raise what the reading thread raised."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._items or self._ended)
+                if not self._items:
+                    break
+                item = self._items.popleft()
+                self._changed.notify_all()
+            yield item
+            del item
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> bool:
+        """Ask the reading thread to stop; True when it has not ended yet."""
+        with self._changed:
+            self._stopped = True
+            self._items.clear()
+            self._changed.notify_all()
+            return not self._ended
