@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from hushcount.sources.batches import Source
     from hushcount.sources.keys import KeyColumns
 
-LIBRARIES = ("pandas", "polars", "numpy", "pyarrow")
-
 
 def open_source(
     data: Any,
@@ -51,23 +49,31 @@ def open_source(
 def _open_memory(data: Any, columns: KeyColumns) -> Source:
     from hushcount.sources import frames
 
-    roots = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
-    library = next((name for name in LIBRARIES if name in roots), None)
-    if library == "pandas":
-        return frames.open_pandas(data, columns)
-    if library == "polars":
-        return frames.open_polars(data, columns)
-    if library == "numpy":
-        return frames.open_numpy(data, columns)
-    if library == "pyarrow":
-        return frames.open_arrow(data, columns)
-    if "_duckdb" in roots and hasattr(data, "to_arrow_reader"):
-        from hushcount.sources.sql import open_relation
+    openers: dict[str, Any] = {
+        "pandas": frames.open_pandas,
+        "polars": frames.open_polars,
+        "numpy": frames.open_numpy,
+        "pyarrow": frames.open_arrow,
+        "duckdb": _open_relation,
+        "_duckdb": _open_relation,
+    }
+    roots = [kind.__module__.partition(".")[0] for kind in type(data).__mro__]
+    other = frames.open_stream if hasattr(data, "__arrow_c_stream__") else _open_iterable
+    opener = next((openers[root] for root in roots if root in openers), other)
+    source: Source = opener(data, columns)
+    return source
 
-        return open_relation(data, columns)
-    if hasattr(data, "__arrow_c_stream__"):
-        return frames.open_stream(data, columns)
-    return frames.open_iterable(_ordered(data), columns)
+
+def _open_relation(data: Any, columns: KeyColumns) -> Source:
+    from hushcount.sources.sql import open_relation
+
+    return open_relation(data, columns)
+
+
+def _open_iterable(data: Any, columns: KeyColumns) -> Source:
+    from hushcount.sources.frames import open_iterable
+
+    return open_iterable(_ordered(data), columns)
 
 
 def _ordered(data: Any) -> Iterable[Any]:

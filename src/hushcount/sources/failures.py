@@ -8,6 +8,8 @@ from typing import TypeVar
 from hushcount.errors import DataError, HushcountError
 
 Result = TypeVar("Result")
+# How pyarrow and DuckDB speak of bytes they cannot decompress.
+COMPRESSION_WORDS = ("compressed stream", "zlib", "gzip", "zstd", "frame descriptor", "inflate", "decode")
 Sentence = Callable[[Exception], HushcountError]
 
 
@@ -52,7 +54,7 @@ def _reason(error: Exception) -> str | None:
         return "does not exist"
     if isinstance(error, UnicodeError) or "utf8" in words or "utf-8" in words:
         return "has text that is not valid UTF-8"
-    if any(word in words for word in ("compressed stream", "zlib", "gzip", "zstd")):
+    if any(word in words for word in COMPRESSION_WORDS):
         return "is not a whole compressed file"
     if isinstance(error, MemoryError):
         return "needs more memory than there is"

@@ -14,7 +14,7 @@ from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.sources.batches import Batch
 from hushcount.sources.failures import attempt, file_failure, guarded
 from hushcount.sources.formats import Piece, Reader, after, reader_of
-from hushcount.sources.inputs import Input, RegularFile
+from hushcount.sources.inputs import Input, Pipe, RegularFile
 from hushcount.sources.keys import KeyColumns
 from hushcount.sources.paths import find_inputs
 from hushcount.sources.read_ahead import read_ahead
@@ -107,6 +107,8 @@ class FileSource:
                 skip = max(skip - piece.rows, 0)
                 yield replace(piece, bytes_read=before + piece.bytes_read)
             before += file.size or 0
+            if isinstance(file, Pipe):
+                file.close()
 
     def _check_same(self, file: Input) -> None:
         types = _checked(self.reader, file, self.columns).types

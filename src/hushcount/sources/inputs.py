@@ -94,6 +94,11 @@ class Pipe:
             return None
         return path if os.path.exists(path) and not self.start else None
 
+    def close(self) -> None:
+        """Close what was opened here; standard input stays open."""
+        if self.stream is not sys.stdin.buffer:
+            self.stream.close()
+
     def head(self) -> bytes:
         """The first bytes, kept for `open`."""
         while len(self.start) < HEAD and (block := self.stream.read(HEAD - len(self.start))):
@@ -128,6 +133,7 @@ def spooled(pipe: Pipe) -> RegularFile:
     copy = tempfile.NamedTemporaryFile(prefix="hushcount-")  # noqa: SIM115
     shutil.copyfileobj(_Rejoined(pipe.start, pipe.stream), copy, HEAD)
     copy.flush()
+    pipe.close()
     return RegularFile(pipe.name, copy.name, os.path.getsize(copy.name), copy=copy)
 
 

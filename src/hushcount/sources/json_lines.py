@@ -26,13 +26,9 @@ class JsonLinesReader:
         """Yield batches in the order of the file."""
         import duckdb
 
-        options: dict[str, Any] = {
-            "threads": 2,
-            "preserve_insertion_order": True,
-            "enable_progress_bar": True,
-        }
+        options: dict[str, Any] = {"threads": 2, "preserve_insertion_order": True}
         with duckdb.connect(config=options) as connection:
-            connection.execute("SET enable_progress_bar_print = false")
+            connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
             batches = connection.sql(_query(file, names)).to_arrow_reader(ROWS)
             for batch in batches:
                 share = max(connection.query_progress(), 0.0) / 100

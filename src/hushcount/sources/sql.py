@@ -6,6 +6,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from hushcount.privacy import RESULT_ROW, PrivacyUnit
 from hushcount.randomness import fresh_key
 from hushcount.sources.batches import Batch
 from hushcount.sources.failures import attempt, guarded
-from hushcount.sources.formats import Piece, after
+from hushcount.sources.formats import Names, Piece, after
+from hushcount.sources.frames import FrameSource
 from hushcount.sources.json_lines import ROWS, identifier, literal
 from hushcount.sources.keys import KeyColumns
 from hushcount.sources.read_ahead import read_ahead
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ORDER_KEY = "order_key"
+UNIT_NOTE = "The unit is one row of the SQL result."
 # A sort of 20 million rows of text needs 256 MB; the rest is room for the query itself.
 MEMORY = "512MB"
 
@@ -34,13 +37,12 @@ def open_sql(query: str, columns: KeyColumns, state: Mapping[str, str] | None) -
     order_key = (state or {}).get(ORDER_KEY) or fresh_key().hex()
     if not set(order_key) <= set("0123456789abcdef"):
         raise ParameterError("state must hold the order key of an earlier run.")
-    text = _one_select(query)
+    _check_select(query)
     with duckdb.connect(config=_options()) as connection:
-        described = attempt(query_failure, connection.sql, f"SELECT * FROM (\n{text}\n) LIMIT 0")
-        schema = attempt(query_failure, described.to_arrow_table).schema
+        schema = attempt(query_failure, lambda: connection.sql(query).limit(0).to_arrow_table().schema)
     columns = columns.within(schema.names, "the SQL result")
     columns = columns.typed(schema.field(name).type for name in columns.names)
-    return SqlSource(text, columns, order_key, tuple(schema.names))
+    return SqlSource(query, columns, order_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,6 @@ class SqlSource:
     query: str
     columns: KeyColumns
     order_key: str
-    all_names: tuple[str, ...]
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -86,7 +87,7 @@ class SqlSource:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the unit is, and what happens to nulls."""
-        return ("The unit is one row of the SQL result.", *self.columns.notes)
+        return (UNIT_NOTE, *self.columns.notes)
 
     def decode(self, keys: pa.Array) -> pa.Table:
         """Turn keys back into their columns."""
@@ -97,24 +98,45 @@ class SqlSource:
         connection = duckdb.connect(config=_options())
         pieces = after(guarded(self._pieces(connection), query_failure), skip_rows)
         found = (Batch(self.columns.keys(piece.columns or ()), piece.rows, 0) for piece in pieces)
-        return read_ahead(found, cancel=connection.interrupt)
+
+        def interrupt() -> None:
+            with suppress(duckdb.Error):
+                connection.interrupt()
+
+        return read_ahead(found, cancel=interrupt)
 
     def _pieces(self, connection: Any) -> Iterator[Piece]:
         folder = tempfile.mkdtemp(prefix="hushcount-")
         try:
             connection.execute(f"SET temp_directory = {literal(folder)}")
-            for batch in connection.sql(self._ordered()).to_arrow_reader(ROWS):
-                yield Piece(batch.columns, batch.num_rows, 0)
+            rows = connection.sql(self.query)
+            yield from _ordered_pieces(rows, self.columns.names, self.order_key)
         finally:
             connection.close()
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _ordered(self) -> str:
-        names = ", ".join(map(identifier, self.columns.names))
-        row = ", ".join(map(identifier, self.all_names))
-        return (
-            f"SELECT {names} FROM (\n{self.query}\n) ORDER BY hash({literal(self.order_key)}, {row}), {names}"
-        )
+
+def open_relation(relation: Any, columns: KeyColumns) -> FrameSource:
+    """A DuckDB relation: rows in the order of a keyed hash too, run by its own connection."""
+    columns = columns.within(relation.columns, "the SQL result")
+    empty = attempt(query_failure, lambda: relation.limit(0).to_arrow_table())
+    columns = columns.typed(empty.schema.field(name).type for name in columns.names)
+    order_key = fresh_key().hex()
+
+    def pieces() -> Iterator[Piece]:
+        return guarded(_ordered_pieces(relation, columns.names, order_key), query_failure)
+
+    return FrameSource(columns, pieces, RESULT_ROW, (UNIT_NOTE,))
+
+
+def _ordered_pieces(rows: Any, names: Names, order_key: str) -> Iterator[Piece]:
+    """The key columns, sorted by the hash of the whole row and then by the key."""
+    keys = ", ".join(map(identifier, names))
+    whole = ", ".join(map(identifier, rows.columns))
+    order = f"hash({literal(order_key)}, {whole}), {keys}"
+    ordered = rows.query("hushcount_rows", f"SELECT {keys} FROM hushcount_rows ORDER BY {order}")
+    for batch in ordered.to_arrow_reader(ROWS):
+        yield Piece(batch.columns, batch.num_rows, 0)
 
 
 def query_failure(error: Exception) -> HushcountError:
@@ -136,13 +158,12 @@ _USAGE = {
 }
 
 
-def _one_select(query: str) -> str:
+def _check_select(query: str) -> None:
     statements = attempt(query_failure, duckdb.extract_statements, query)
     if len(statements) != 1:
         raise ParameterError("The SQL query must be one statement.")
     if statements[0].type != duckdb.StatementType.SELECT:
         raise ParameterError("The SQL query must be a SELECT.")
-    return query.strip().rstrip(";")
 
 
 def _options() -> dict[str, Any]:
