@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, runtime_checkable
 
 from hushcount.atomic import atomic_file
 from hushcount.errors import ParameterError
@@ -39,6 +39,15 @@ class ErrorModel(Protocol):
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What is behind the bounds, in words."""
+        ...
+
+
+@runtime_checkable
+class RowErrorModel(ErrorModel, Protocol):
+    """An error model whose bounds differ from row to row."""
+
+    def columns(self, counts: Any, confidence: float) -> Mapping[str, Any]:
+        """The columns of the table (count, lower, upper, ...) for what was published."""
         ...
 
 
@@ -102,6 +111,8 @@ class Release:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        if isinstance(self.error, RowErrorModel):
+            return self._table_by_row(self.error)
         below, above = self.error.interval(self.confidence)
         zero = pa.scalar(0, pa.int64())
         lower = pc.max_element_wise(pc.subtract(self.counts, below), zero)
@@ -111,6 +122,20 @@ class Release:
             upper = pc.max_element_wise(pc.add(self.counts, above), zero)
         table = self.keys.append_column("count", self.counts)
         return table.append_column("lower", lower).append_column("upper", upper)
+
+    def _table_by_row(self, error: RowErrorModel) -> pa.Table:
+        import pyarrow as pa
+
+        table = self.keys
+        for name, column in error.columns(self.counts.to_numpy(), self.confidence).items():
+            table = table.append_column(name, pa.array(column))
+        return table
+
+    def sum(self, predicate: Any = None, g: Any = None, estimator: str = "mle") -> Any:
+        """Estimate the sum of g(count) over the keys a predicate selects, with bias, variance, NRMSE."""
+        from hushcount.results.estimators import estimate_sum
+
+        return estimate_sum(self, predicate, g, estimator)
 
     def accuracy(self, confidence: float = 0.95) -> Accuracy:
         """The bounds at `confidence`: per key, and for all published keys at once."""
@@ -193,7 +218,9 @@ def _write_separated(release: Release, stream: BinaryIO, delimiter: str) -> None
 
     table = release.table
     for index, column in enumerate(table.column_names):
-        if pa.types.is_binary(table.schema.types[index]) or pa.types.is_large_binary(table.schema.types[index]):
+        if pa.types.is_binary(table.schema.types[index]) or pa.types.is_large_binary(
+            table.schema.types[index]
+        ):
             text = pa.array([_plain_value(value) for value in table[column].to_pylist()], pa.string())
             table = table.set_column(index, column, text)
     csv.write_csv(table, stream, csv.WriteOptions(delimiter=delimiter))

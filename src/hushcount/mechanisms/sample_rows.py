@@ -55,7 +55,9 @@ class Rows:
         first = max(0, count - self.grid.depth)
         reporting = self.reporting(first, count)
         above = {first: 0}
-        for height, (before, after) in enumerate(zip(reporting, reporting[1:], strict=False), start=first + 1):
+        for height, (before, after) in enumerate(
+            zip(reporting, reporting[1:], strict=False), start=first + 1
+        ):
             above = {value: self.grid.move(mass, before, after) for value, mass in above.items()}
             above[height] = 0
         return self._cells(above, reporting[-1])

@@ -21,6 +21,7 @@ from hushcount.mechanisms.base import (
     needed,
 )
 from hushcount.mechanisms.sample_grid import Grid, values_grid
+from hushcount.mechanisms.sample_law import SampleLaw
 from hushcount.mechanisms.sample_rows import stationary_masses
 from hushcount.privacy import Budget
 from hushcount.release import Release
@@ -178,7 +179,7 @@ def _release(
     if mechanism.public.max_events is not None:
         parameters["max_events"] = mechanism.public.max_events
     guarantee = mechanism.claim.guarantee(mechanism.budget, mechanism.public.unit, parameters)
-    error = TruncatedGeometricError(law, floor)
+    error = TruncatedGeometricError(law, mechanism.budget, floor)
     return Release.of(keep(shape.keys, published), counts, guarantee, error)
 
 
@@ -186,17 +187,28 @@ def _release(
 class TruncatedGeometricError:
     """The count is c - K + median(K) with a bounded K, and c - (floor - 1) <= true <= c."""
 
-    law: TruncatedGeometricLaw
+    noise: TruncatedGeometricLaw
+    budget: Budget
     floor: int = 0
+
+    @property
+    def law(self) -> SampleLaw:
+        """How likely each value is for each count, for estimates."""
+        return SampleLaw.of(self.budget)
+
+    @property
+    def offset(self) -> int:
+        """What the floor took off every count."""
+        return self.floor
 
     def interval(self, confidence: float) -> tuple[int, int]:
         """One key named beforehand."""
-        low, high = self.law.quantiles(1 - confidence)
-        return self.law.centre - low + self._sketch, high - self.law.centre
+        low, high = self.noise.quantiles(1 - confidence)
+        return self.noise.centre - low + self._sketch, high - self.noise.centre
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:  # noqa: ARG002
         """All keys at once and with certainty: the noise is bounded."""
-        return self.law.centre + self._sketch, self.law.largest - self.law.centre
+        return self.noise.centre + self._sketch, self.noise.largest - self.noise.centre
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""
@@ -210,7 +222,7 @@ class TruncatedGeometricError:
 
     def values(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The sanitised values 1, 2, ... that published counts stand for."""
-        return counts - (self.law.centre + self.floor)
+        return counts - (self.noise.centre + self.floor)
 
     @property
     def _sketch(self) -> int:

@@ -66,12 +66,12 @@ class Ppswor:
 
     @property
     def certain_from(self) -> int | None:
-        """The count from which on exp(-rate * count^power) is rounded away at any width in use."""
-        return _reaches(10_000.0 / self.rate, self.power)
+        """The count from which on exp(-rate * count^power) is below 10^-860, rounded away at any width."""
+        return _reaches(2000.0 / self.rate, self.power)
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
         """1 - exp(-rate * count^power)."""
-        sizes = np.asarray(counts, dtype=np.float64)
+        sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         return np.where(sizes >= 1, -np.expm1(-self.rate * sizes**self.power), 0.0)
 
     def integer_probability(self, count: int, width: int) -> int:
@@ -106,7 +106,7 @@ class Pps:
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
         """min(1, rate * count^power)."""
-        sizes = np.asarray(counts, dtype=np.float64)
+        sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         return np.where(sizes >= 1, np.minimum(1.0, self.rate * sizes**self.power), 0.0)
 
     def integer_probability(self, count: int, width: int) -> int:
@@ -148,7 +148,9 @@ class Listed:
         """The probability times 2^width as an integer that never decreases with the count."""
         if count < 1:
             return 0
-        return math.floor(Fraction(self.probabilities[min(count, len(self.probabilities)) - 1]) * (1 << width))
+        return math.floor(
+            Fraction(self.probabilities[min(count, len(self.probabilities)) - 1]) * (1 << width)
+        )
 
 
 def rate_for_size(size: int, power: float, max_events: int) -> float:
@@ -181,7 +183,9 @@ def check_probabilities(probabilities: tuple[float | Fraction, ...]) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or not 0 <= value <= 1:
             raise ParameterError(f"probabilities must lie between 0 and 1, got {value}.")
         if value < previous:
-            raise ParameterError(f"probabilities must not decrease with the count, got {value} after {previous}.")
+            raise ParameterError(
+                f"probabilities must not decrease with the count, got {value} after {previous}."
+            )
         previous = value
 
 

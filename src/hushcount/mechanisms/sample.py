@@ -1,0 +1,169 @@
+"""Private weighted sampling: a sample of the keys by count, with sanitised counts or without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, check_shape, keep
+from hushcount.mechanisms.sample_filter import draw_values
+from hushcount.mechanisms.sample_grid import keys_grid, values_grid
+from hushcount.mechanisms.sample_law import Counts, Floats, SampleLaw
+from hushcount.mechanisms.sample_rows import Rows
+from hushcount.mechanisms.truncated_geometric import uniform_from
+from hushcount.privacy import Budget, Guarantee
+from hushcount.release import Release
+from hushcount.sketches.sampling_schemes import EVERY_KEY, Scheme
+from hushcount.sketches.shapes import Histogram
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hushcount.randomness import Bits
+
+WAY_OUT = (
+    "release the aggregated counts, whose sampling is drawn in secret, or first release with"
+    ' mechanism="truncated-geometric" and sample that'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateSample:
+    """Keys sampled by count, each with a sanitised count.
+
+    Theorem: (epsilon, delta)-DP, sampling included; a key of count i is published with the largest
+        probability that any (epsilon, delta)-DP release of that sample has.
+    Neighbours: add or remove one event.
+    Assumes: one key moves by one; the scheme is public; the sampling is drawn here, fresh and secret.
+    Parameters: the scheme; rows of sample_rows.Rows.
+    Proof: docs/proofs/sample.md, sections 2 and 4. Checked by: tests/privacy/test_sample.py
+    """
+
+    budget: Budget
+    public: PublicParameters = NOTHING_PUBLIC
+    scheme: Scheme = EVERY_KEY
+    rows: Rows = field(init=False)
+
+    name: ClassVar[str] = "sample"
+    accepts: ClassVar[tuple[type, ...]] = (Histogram,)
+    way_out: ClassVar[str] = WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "private weighted sampling",
+        "Private weighted sampling with sanitised counts is (epsilon, delta)-DP end to end.",
+        "docs/proofs/sample.md",
+        ("one event moves one count by one", "the sampling scheme is public, its randomness secret"),
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", Rows(values_grid(self.budget), self.scheme))
+
+    def release(self, shape: Histogram, bits: Bits) -> Release:
+        """Draw the sample and its sanitised counts in one step."""
+        check_shape(self, shape)
+        values = draw_values(self.rows, shape.counts, bits)
+        published = values >= 1
+        guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
+        error = SampleError(SampleLaw.of(self.budget, self.scheme))
+        return Release.of(keep(shape.keys, published), values[published], guarantee, error)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleError:
+    """Published are sanitised counts; the true one is at least as large and at most `depth` larger."""
+
+    law: SampleLaw
+    offset: int = 0
+
+    def interval(self, confidence: float) -> tuple[int, int]:  # noqa: ARG002
+        """(below, above) a sanitised count, with certainty."""
+        return 0, self.law.depth
+
+    def simultaneous(self, confidence: float) -> tuple[int, int]:
+        """The same for all keys at once: the noise is bounded."""
+        return self.interval(confidence)
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What the columns mean."""
+        return (
+            "sanitised is what the mechanism published; count is the true count that makes it most likely.",
+            f"lower and upper hold the true count of a published key with confidence {confidence:g}.",
+            "estimate is count divided by the probability to be published: add them up to estimate totals.",
+        )
+
+    def values(self, counts: Counts) -> Counts:
+        """The sanitised values that published counts stand for: themselves."""
+        return counts
+
+    def columns(self, counts: Counts, confidence: float) -> dict[str, Counts | Floats]:
+        """The columns of the table, by what was published."""
+        distinct, inverse = np.unique(counts, return_inverse=True)
+        likely = self.law.most_likely(distinct)
+        lower, upper = self.law.bounds(distinct, 1 - confidence)
+        estimate = likely / self.law.reporting(likely)
+        return {
+            "count": likely[inverse],
+            "lower": lower[inverse],
+            "upper": upper[inverse],
+            "sanitised": counts,
+            "estimate": estimate[inverse],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRelease:
+    """Published keys, sorted, with their guarantee."""
+
+    keys: pa.Array
+    guarantee: Guarantee
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateSampleKeys:
+    """Keys sampled by count, without any count.
+
+    Theorem: (epsilon, delta)-DP, sampling included, with the largest reporting probabilities.
+    Neighbours: add or remove one event.
+    Assumes: as PrivateSample.
+    Parameters: pi_i of Algorithm 3 of 004, in integers.
+    Proof: docs/proofs/sample.md, sections 1 and 4. Checked by: tests/privacy/test_sample.py
+    """
+
+    budget: Budget
+    public: PublicParameters = NOTHING_PUBLIC
+    scheme: Scheme = EVERY_KEY
+    rows: Rows = field(init=False)
+
+    name: ClassVar[str] = "sample-keys"
+    accepts: ClassVar[tuple[type, ...]] = (Histogram,)
+    way_out: ClassVar[str] = WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "private weighted sampling of keys",
+        "Private weighted sampling of keys is (epsilon, delta)-DP end to end.",
+        "docs/proofs/sample.md",
+        PrivateSample.claim.assumptions,
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", Rows(keys_grid(self.budget), self.scheme))
+
+    def release(self, shape: Histogram, bits: Bits) -> KeyRelease:
+        """Publish each key with probability pi of its count."""
+        import pyarrow.compute as pc
+
+        check_shape(self, shape)
+        distinct, inverse = np.unique(shape.counts, return_inverse=True)
+        width = self.rows.grid.width
+        masses = [self.rows.reporting(count, count)[0] for count in distinct.tolist()]
+        heads = np.array([min(mass, self.rows.grid.whole - 1) >> (width - 64) for mass in masses], np.uint64)
+        words = bits.words(len(inverse))
+        published = words < heads[inverse]
+        for tie in np.flatnonzero(words == heads[inverse]).tolist():
+            published[tie] = uniform_from(int(words[tie]), width, bits) < masses[inverse[tie]]
+        guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
+        keys = keep(shape.keys, published)
+        return KeyRelease(keys.take(pc.array_sort_indices(keys)), guarantee)
