@@ -76,7 +76,7 @@ class SampleError:
     law: SampleLaw
     offset: int = 0
 
-    def interval(self, confidence: float) -> tuple[int, int]:  # noqa: ARG002
+    def interval(self, confidence: float) -> tuple[int, int]:
         """(below, above) a sanitised count, with certainty."""
         return 0, self.law.depth
 
@@ -139,8 +139,6 @@ class PrivateSampleKeys:
     rows: Rows = field(init=False)
 
     name: ClassVar[str] = "sample-keys"
-    accepts: ClassVar[tuple[type, ...]] = (Histogram,)
-    way_out: ClassVar[str] = WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "private weighted sampling of keys",
         "Private weighted sampling of keys is (epsilon, delta)-DP end to end.",
@@ -151,11 +149,11 @@ class PrivateSampleKeys:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", Rows(keys_grid(self.budget), self.scheme))
 
-    def release(self, shape: Histogram, bits: Bits) -> KeyRelease:
+    def publish(self, shape: Histogram, bits: Bits) -> KeyRelease:
         """Publish each key with probability pi of its count."""
         import pyarrow.compute as pc
 
-        check_shape(self, shape)
+        check_shape(PrivateSample, shape)
         distinct, inverse = np.unique(shape.counts, return_inverse=True)
         width = self.rows.grid.width
         masses = [self.rows.reporting(count, count)[0] for count in distinct.tolist()]

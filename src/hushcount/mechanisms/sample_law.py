@@ -79,7 +79,7 @@ class SampleLaw:
         return found
 
     def bounds(self, values: npt.ArrayLike, failure: float) -> tuple[Counts, Counts]:
-        """(low, high) counts: others publish a value as extreme with probability at most failure / 2, if any."""
+        """(low, high): any other count publishes so extreme a value with probability at most failure / 2."""
         wanted = np.asarray(values, dtype=np.int64)
         least, most = np.full(len(wanted), np.iinfo(np.int64).max), wanted.copy()
         for counts, mass, low, high in self._columns(wanted):
@@ -106,4 +106,4 @@ class SampleLaw:
     def _move(self, mass: Floats, before: Floats | float, after: Floats | float) -> Floats:
         rest = np.clip(self.step - (1 - before) + self.ratio * (1 - after), 0.0, self.step)
         lower = np.maximum(before - mass - rest, 0.0) / self.ratio
-        return np.clip(np.minimum(self.step + self.ratio * mass, after - lower), 0.0, None)
+        return np.maximum(np.minimum(self.step + self.ratio * mass, after - lower), 0.0)

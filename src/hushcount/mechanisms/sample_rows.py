@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from hushcount.mechanisms.sample_grid import Grid
 from hushcount.sketches.sampling_schemes import EVERY_KEY, Scheme
@@ -37,7 +38,7 @@ class Rows:
     @property
     def stationary_from(self) -> int | None:
         """The count from which on every row is the stationary one, moved; None where there is none."""
-        certain = self.scheme.certain_from
+        certain = self.scheme.certain_from(self.grid.width)
         return None if certain is None else certain + 2 * self.warm_up
 
     def reporting(self, first: int, last: int) -> list[int]:
@@ -55,9 +56,7 @@ class Rows:
         first = max(0, count - self.grid.depth)
         reporting = self.reporting(first, count)
         above = {first: 0}
-        for height, (before, after) in enumerate(
-            zip(reporting, reporting[1:], strict=False), start=first + 1
-        ):
+        for height, (before, after) in enumerate(pairwise(reporting), start=first + 1):
             above = {value: self.grid.move(mass, before, after) for value, mass in above.items()}
             above[height] = 0
         return self._cells(above, reporting[-1])
@@ -83,6 +82,6 @@ class Rows:
 
     def _cells(self, above: dict[int, int], published: int) -> dict[int, int]:
         heights = sorted(above)
-        masses = {high: above[low] - above[high] for low, high in zip(heights, heights[1:], strict=False)}
+        masses = {high: above[low] - above[high] for low, high in pairwise(heights)}
         masses[0] = self.grid.whole - published
         return {value: mass for value, mass in masses.items() if mass}

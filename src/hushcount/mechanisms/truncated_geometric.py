@@ -206,7 +206,7 @@ class TruncatedGeometricError:
         low, high = self.noise.quantiles(1 - confidence)
         return self.noise.centre - low + self._sketch, high - self.noise.centre
 
-    def simultaneous(self, confidence: float) -> tuple[int, int]:  # noqa: ARG002
+    def simultaneous(self, confidence: float) -> tuple[int, int]:
         """All keys at once and with certainty: the noise is bounded."""
         return self.noise.centre + self._sketch, self.noise.largest - self.noise.centre
 

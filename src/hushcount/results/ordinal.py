@@ -41,7 +41,7 @@ def rank(release: Release, *key: Any) -> Rank | None:
 
 
 def quantiles(release: Release, fractions: Sequence[float]) -> Counts:
-    """Quantiles of the counts of all keys, each published key standing for 1 / (probability to be published)."""
+    """Quantiles of the counts of all keys; a published key stands for 1 / (probability to be published)."""
     error = check_sanitised(release)
     if not len(release):
         raise ParameterError("quantiles need at least one published key, got none.")
@@ -51,7 +51,8 @@ def quantiles(release: Release, fractions: Sequence[float]) -> Counts:
     counts = np.sort(error.law.most_likely(error.values(release.counts.to_numpy())))
     weights = np.cumsum(1 / error.law.reporting(counts))
     places = np.searchsorted(weights, np.asarray(fractions) * weights[-1], side="left")
-    return counts[np.minimum(places, len(counts) - 1)] + error.offset
+    found: Counts = counts[np.minimum(places, len(counts) - 1)] + error.offset
+    return found
 
 
 def concordance(law: RowLaw, count: int, other: int) -> float:

@@ -34,9 +34,8 @@ class Scheme(Protocol):
         """The name of the scheme with its public numbers."""
         ...
 
-    @property
-    def certain_from(self) -> int | None:
-        """A count from which on every key is sampled for certain; None where there is none."""
+    def certain_from(self, width: int) -> int | None:
+        """A count from which on the integer probability is 2^width; None where there is none."""
         ...
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
@@ -64,10 +63,9 @@ class Ppswor:
         """The name of the scheme with its public numbers."""
         return f"ppswor (rate {self.rate:g}, power {self.power:g})"
 
-    @property
-    def certain_from(self) -> int | None:
-        """The count from which on exp(-rate * count^power) is below 10^-860, rounded away at any width."""
-        return _reaches(2000.0 / self.rate, self.power)
+    def certain_from(self, width: int) -> int | None:
+        """The count from which on exp(-rate * count^power) is rounded away."""
+        return _reaches((_digits(width) + 2) * math.log(10) / self.rate, self.power)
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
         """1 - exp(-rate * count^power)."""
@@ -99,8 +97,7 @@ class Pps:
         """The name of the scheme with its public numbers."""
         return f"Poisson PPS (rate {self.rate:g}, power {self.power:g})"
 
-    @property
-    def certain_from(self) -> int | None:
+    def certain_from(self, width: int) -> int | None:  # the same at any width
         """The count from which on rate * count^power is at least 1."""
         return _reaches(1 / self.rate, self.power)
 
@@ -133,8 +130,7 @@ class Listed:
         """The name of the scheme with its public numbers."""
         return f"listed probabilities ({len(self.probabilities)} counts)"
 
-    @property
-    def certain_from(self) -> int | None:
+    def certain_from(self, width: int) -> int | None:
         """The first count listed with probability 1."""
         ones = [count for count, value in enumerate(self.probabilities, start=1) if value == 1]
         return ones[0] if ones else None
@@ -163,7 +159,8 @@ def rate_for_size(size: int, power: float, max_events: int) -> float:
     """
     wanted = check_count("size", size)
     bound = check_count("max_events", max_events)
-    return min(1.0, wanted / float(bound) ** max(1.0, check_power(power)))
+    rate: float = wanted / float(bound) ** max(1.0, check_power(power))
+    return min(1.0, rate)
 
 
 def check_power(power: float) -> float:
@@ -212,13 +209,18 @@ def _reaches(size: float, power: float) -> int | None:
         return 1
     if power == 0 or math.log2(size) / power > 62:
         return None
-    return math.ceil(size ** (1 / power) * (1 + 2.0**-40)) + 1
+    least: float = size ** (1 / power)
+    return math.ceil(least * (1 + 2.0**-40)) + 1
+
+
+def _digits(width: int) -> int:
+    """Decimal digits that hold 2^-width with 20 to spare."""
+    return math.ceil(width * math.log10(2)) + 20
 
 
 @lru_cache(maxsize=16)
 def _context(width: int) -> decimal.Context:
-    digits = math.ceil(width * math.log10(2)) + 20
-    return decimal.Context(prec=digits, rounding=decimal.ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
+    return decimal.Context(prec=_digits(width), rounding=decimal.ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
 
 
 def _power(count: int, power: float, context: decimal.Context) -> Decimal:
