@@ -17,6 +17,8 @@ from hushcount.sources.keys import is_text
 BUFFER = 1 << 20
 # Plain text takes at least four bytes a value (its length): fewer means dictionary pages.
 DICTIONARY_BYTES = 3.0
+# Batches of longer keys have fewer rows, down to a sixteenth.
+BATCH_BYTES = 4 << 20
 
 
 class ParquetReader:
@@ -40,7 +42,9 @@ class ParquetReader:
             if done:
                 yield Piece(None, done, _share(file, done, metadata))
             groups = range(first, metadata.num_row_groups)
-            for batch in opened.iter_batches(BATCH_ROWS, row_groups=groups, columns=list(names)):
+            for batch in opened.iter_batches(
+                _batch_rows(metadata, names), row_groups=groups, columns=list(names)
+            ):
                 done += batch.num_rows
                 columns = [batch.column(name) for name in names]
                 yield Piece(columns, batch.num_rows, _share(file, done, metadata))
@@ -58,13 +62,23 @@ def _opened(path: Any, names: Names) -> parquet.ParquetFile:
 
 def _has_dictionaries(opened: parquet.ParquetFile, name: str) -> bool:
     """Whether a text column is dictionary-encoded in every row group."""
-    metadata = opened.metadata
-    paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
-    if name not in paths or not is_text(opened.schema_arrow.field(name).type):
+    if not is_text(opened.schema_arrow.field(name).type):
         return False
-    index = paths.index(name)
-    chunks = (metadata.row_group(group).column(index) for group in range(metadata.num_row_groups))
+    chunks = _chunks(opened.metadata, (name,))
     return all(chunk.total_uncompressed_size <= DICTIONARY_BYTES * chunk.num_values for chunk in chunks)
+
+
+def _batch_rows(metadata: Any, names: Names) -> int:
+    size = sum(chunk.total_uncompressed_size for chunk in _chunks(metadata, names))
+    rows = BATCH_BYTES * int(metadata.num_rows) // max(size, 1)
+    return max(BATCH_ROWS // 16, min(BATCH_ROWS, rows))
+
+
+def _chunks(metadata: Any, names: Names) -> Iterator[Any]:
+    """What the file says of the key columns in each row group."""
+    columns = [index for index in range(metadata.num_columns) if metadata.schema.column(index).path in names]
+    for group in range(metadata.num_row_groups):
+        yield from (metadata.row_group(group).column(index) for index in columns)
 
 
 def _first_group(metadata: Any, skip: int) -> tuple[int, int]:

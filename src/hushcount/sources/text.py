@@ -53,7 +53,7 @@ class CsvReader:
     def _opened(self, stream: pa.NativeFile, names: Names) -> csv.CSVStreamingReader:
         return csv.open_csv(
             stream,
-            read_options=csv.ReadOptions(block_size=BLOCK),
+            read_options=csv.ReadOptions(use_threads=False, block_size=BLOCK),
             parse_options=csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
                 include_columns=list(names),
