@@ -10,7 +10,7 @@ import pytest
 
 ROWS = 3_000_000
 COLUMNS = (
-    "SELECT 'key-' || hash(i % 500000)::VARCHAR || repeat('x', 80) AS url, i AS n, 'other text beside it' AS t"
+    "SELECT 'key-' || hash(i % 500000)::VARCHAR || repeat('x', 80) AS url, i AS n, 'text beside it' AS t"
     f" FROM range({ROWS}) AS r(i)"
 )
 # Python with numpy and pyarrow takes about 90 MB, DuckDB 30 more; the keys of all rows would add 330.

@@ -48,6 +48,8 @@ def open_source(
 
 def _open_memory(data: Any, columns: KeyColumns) -> Source:
     from hushcount.sources import frames
+    from hushcount.sources.failures import attempt
+    from hushcount.sources.objects import mixed_types
 
     openers: dict[str, Any] = {
         "pandas": frames.open_pandas,
@@ -60,7 +62,7 @@ def _open_memory(data: Any, columns: KeyColumns) -> Source:
     roots = [kind.__module__.partition(".")[0] for kind in type(data).__mro__]
     other = frames.open_stream if hasattr(data, "__arrow_c_stream__") else _open_iterable
     opener = next((openers[root] for root in roots if root in openers), other)
-    source: Source = opener(data, columns)
+    source: Source = attempt(mixed_types, opener, data, columns)
     return source
 
 

@@ -87,8 +87,9 @@ def open_pandas(data: Any, columns: KeyColumns) -> FrameSource:
         series = [data.iloc[:, names.index(name)] for name in columns.names]
     if len(series) == 1 and series[0].dtype == object:
         return FrameSource(columns, lambda: _pandas_objects(series[0]))
-    columns = columns.typed(pa.array(column[:0], from_pandas=True).type for column in series)
-    return FrameSource(columns, _sliced(len(data), lambda start, stop: _pandas_arrays(series, start, stop)))
+    types = [_pandas_type(column) for column in series]
+    arrays = _sliced(len(data), lambda start, stop: _pandas_arrays(series, types, start, stop))
+    return FrameSource(columns.typed(types), arrays)
 
 
 def open_polars(data: Any, columns: KeyColumns) -> FrameSource:
@@ -100,7 +101,7 @@ def open_polars(data: Any, columns: KeyColumns) -> FrameSource:
         series = [data[name] for name in columns.names]
     else:
         series, columns = [data], columns.unnamed()
-    columns = columns.typed(column[:0].to_arrow().type for column in series)
+    columns = columns.typed(_polars_type(column[:0]) for column in series)
     return FrameSource(
         columns,
         _sliced(len(data), lambda start, stop: [column[start:stop].to_arrow() for column in series]),
@@ -146,14 +147,29 @@ def _pandas_objects(series: Any) -> Iterator[Piece]:
     return object_pieces(values)
 
 
-def _pandas_arrays(series: Sequence[Any], start: int, stop: int) -> list[pa.Array]:
-    return [pa.array(column[start:stop], from_pandas=True) for column in series]
+def _pandas_type(series: Any) -> pa.DataType:
+    """The Arrow type; of objects that of the first that is not missing."""
+    first = int(series.notna().argmax()) if series.dtype == object and len(series) else 0
+    return pa.array(series[first : first + (series.dtype == object)], from_pandas=True).type
+
+
+def _pandas_arrays(
+    series: Sequence[Any], types: Sequence[pa.DataType], start: int, stop: int
+) -> list[pa.Array]:
+    parts = (column[start:stop] for column in series)
+    return [pa.array(part, kind, from_pandas=True) for part, kind in zip(parts, types, strict=True)]
+
+
+def _polars_type(series: Any) -> pa.DataType:
+    if str(series.dtype) == "Object":  # Arrow would get the addresses of the objects
+        raise mixed_types(TypeError())
+    return series.to_arrow().type
 
 
 def _open_lazy(frame: Any, columns: KeyColumns) -> FrameSource:
     columns = columns.within(frame.collect_schema().names(), "the frame")
     chosen = frame.select(columns.names)
-    columns = columns.typed(column.to_arrow().type for column in chosen.head(0).collect().get_columns())
+    columns = columns.typed(_polars_type(column) for column in chosen.head(0).collect().get_columns())
 
     def pieces() -> Iterator[Piece]:
         for part in chosen.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):

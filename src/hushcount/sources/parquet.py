@@ -69,7 +69,7 @@ def _has_dictionaries(opened: parquet.ParquetFile, name: str) -> bool:
 
 
 def _batch_rows(metadata: Any, names: Names) -> int:
-    size = sum(chunk.total_uncompressed_size for chunk in _chunks(metadata, names))
+    size = sum(int(chunk.total_uncompressed_size) for chunk in _chunks(metadata, names))
     rows = BATCH_BYTES * int(metadata.num_rows) // max(size, 1)
     return max(BATCH_ROWS // 16, min(BATCH_ROWS, rows))
 

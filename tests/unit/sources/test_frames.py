@@ -128,6 +128,26 @@ def test_pandas_column_labels_are_text():
     assert keys_of(open_source(pd.DataFrame([[1, 2]]), column="1")) == [2]
 
 
+def test_pandas_objects_in_a_composite_key():
+    frame = pd.DataFrame({"a": [None] * 20 + [5, 6], "b": ["x"] * 22}, dtype=object)
+    source = open_source(frame, column=["a", "b"])
+    keys = pa.concat_arrays([batch.keys for batch in source.batches()])
+    assert source.decode(keys).to_pydict() == {"a": [5, 6], "b": ["x", "x"]}
+    frame.loc[21, "a"] = "secret"
+    with pytest.raises(DataError) as caught:
+        keys_of(open_source(frame, column=["a", "b"]))
+    assert str(caught.value) == MIXED
+
+
+@pytest.mark.parametrize(
+    "data", [np.array([1j]), pd.Series([1j]), pl.Series([object()], dtype=pl.Object), pa.scalar(1)]
+)
+def test_types_that_arrow_has_not(data):
+    with pytest.raises(DataError) as caught:
+        keys_of(open_source(data))
+    assert str(caught.value) == MIXED
+
+
 def test_duckdb_relation():
     connection = duckdb.connect()
     relation = connection.sql("SELECT range % 7 AS n, range AS m FROM range(100)")
