@@ -106,4 +106,5 @@ class SampleLaw:
     def _move(self, mass: Floats, before: Floats | float, after: Floats | float) -> Floats:
         rest = np.clip(self.step - (1 - before) + self.ratio * (1 - after), 0.0, self.step)
         lower = np.maximum(before - mass - rest, 0.0) / self.ratio
-        return np.maximum(np.minimum(self.step + self.ratio * mass, after - lower), 0.0)
+        moved: Floats = np.maximum(np.minimum(self.step + self.ratio * mass, after - lower), 0.0)
+        return moved
