@@ -1,6 +1,6 @@
 """The hockey-stick divergence HS(P || Q) = sum max(P - exp(epsilon) Q, 0) of two release laws, enumerated.
 
-A law pair is two arrays over one alphabet. Noise is enumerated on |z| <= R; what lies beyond has a known
+A law pair is two arrays over one alphabet. Noise is enumerated on |z| <= span; what lies beyond has a known
 mass under P, and HS can be larger by at most that: every result is a (low, high) bracket around the truth.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from hushcount.mechanisms.distributions import DiscreteLaplace
 Floats = npt.NDArray[np.float64]
 LawPair = tuple[Floats, Floats]
 Bracket = tuple[float, float]
+Sides = tuple[Mapping[str, int], Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,25 @@ class Summary:
     def heights(self, least: int = 0) -> dict[str, int]:
         heights = {key: count - self.floor for key, count in self.counts.items()}
         return {key: height for key, height in heights.items() if height >= least}
+
+
+@dataclass(frozen=True)
+class Thresholded:
+    """Integer noise, and the value from which on a noisy count is published; checked at (epsilon, delta)."""
+
+    law: DiscreteLaplace
+    threshold: int
+    epsilon: float
+    delta: float
+
+    @property
+    def beyond(self) -> float:
+        """The mass of each noise that is not enumerated."""
+        return 1e-12 * self.delta
+
+    @property
+    def span(self) -> int:
+        return self.law.two_sided(self.beyond)
 
 
 def hockey_stick(pair: LawPair, epsilon: float) -> float:
@@ -49,109 +70,79 @@ def together(pairs: Iterable[LawPair]) -> LawPair:
     """The joint law pair of independent outputs."""
     p, q = np.ones(1), np.ones(1)
     for one in pairs:
-        p, q = merged((np.outer(p, one[0]).ravel(), np.outer(q, one[1]).ravel()))
+        p, q = np.outer(p, one[0]).ravel(), np.outer(q, one[1]).ravel()
+        if len(p) > 100:
+            p, q = merged((p, q))
     return p, q
 
 
-def reach(law: DiscreteLaplace, remainder: float) -> int:
-    return law.two_sided(remainder)
+@cache
+def key_pair(law: DiscreteLaplace, span: int, margins: tuple[int | None, int | None]) -> LawPair:
+    """One key's output under both laws; its margin is threshold - count, None if it is not there."""
+    last = max(span - margin for margin in margins if margin is not None)
+    p, q = (output_law(law, margin, last) for margin in margins)
+    return merged((p, q))
 
 
-def thresholded(law: DiscreteLaplace, count: int | None, threshold: int, last: int) -> Floats:
-    """P[suppressed], P[noisy count = threshold .. last]; an absent key is always suppressed."""
-    width = max(last - threshold + 1, 0)
-    if count is None:
-        return np.concatenate(([1.0], np.zeros(width)))
-    values = np.arange(threshold, threshold + width)
-    return np.concatenate(([float(law.tail(count - threshold + 1))], np.atleast_1d(law.pmf(values - count))))
+def output_law(law: DiscreteLaplace, margin: int | None, last: int) -> Floats:
+    """P[suppressed], then P[noisy count = threshold + i], i = 0 .. last; an absent key is suppressed."""
+    values = np.arange(max(last + 1, 1))
+    if margin is None:
+        return np.concatenate(([1.0], np.zeros(len(values))))
+    return np.concatenate(([float(law.tail(1 - margin))], np.atleast_1d(law.pmf(values + margin))))
 
 
-def independent(
-    law: DiscreteLaplace, threshold: int, laws: tuple[Mapping[str, int], Mapping[str, int]], epsilon: float
-) -> Bracket:
+def key_pairs(release: Thresholded, threshold: int, counts: Sides) -> list[LawPair]:
+    keys = counts[0].keys() | counts[1].keys()
+    margins = ([None if key not in side else threshold - side[key] for side in counts] for key in keys)
+    return [key_pair(release.law, release.span, (one, other)) for one, other in margins]
+
+
+def independent(release: Thresholded, counts: Sides) -> Bracket:
     """Independent noise on each count, published at >= threshold."""
-    pairs, remainder = count_pairs(law, threshold, laws)
-    low = hockey_stick(together(pairs), epsilon)
-    return low, low + remainder
+    low = hockey_stick(together(key_pairs(release, release.threshold, counts)), release.epsilon)
+    return low, low + len(counts[0]) * release.beyond
 
 
-def count_pairs(
-    law: DiscreteLaplace, threshold: int, laws: tuple[Mapping[str, int], Mapping[str, int]]
-) -> tuple[list[LawPair], float]:
-    keys = sorted(laws[0].keys() | laws[1].keys())
-    last = max([threshold, *laws[0].values(), *laws[1].values()]) + reach(law, 1e-25)
-    pairs = []
-    for key in keys:
-        p, q = (thresholded(law, side.get(key), threshold, last) for side in laws)
-        pairs.append(merged((p, q)))
-    return pairs, len(keys) * 1e-25
-
-
-def floor_release(
-    law: DiscreteLaplace, threshold: int, more: Summary, less: Summary, epsilon: float
-) -> Bracket:
+def floor_release(release: Thresholded, more: Summary, less: Summary) -> Bracket:
     """The floor is published with noise, and each count that is `threshold` above the noisy floor."""
-    span = reach(law, 1e-25)
-    parts, remainder = [], 1e-25
-    for noisy_floor in range(min(more.floor, less.floor) - span, max(more.floor, less.floor) + span + 1):
-        pairs, beyond = count_pairs(law, noisy_floor + threshold, (more.counts, less.counts))
-        p, q = together(pairs)
-        weights = (float(law.pmf(noisy_floor - side.floor)) for side in (more, less))
-        parts.append((p * next(weights), q * next(weights)))
-        remainder = max(remainder, 1e-25 + beyond)
-    low = math.fsum(hockey_stick(part, epsilon) for part in parts)
-    return low, low + remainder
+    span = release.span
+    floors = np.arange(min(more.floor, less.floor) - span, max(more.floor, less.floor) + span + 1)
+    weights = zip(*(np.asarray(release.law.pmf(floors - side.floor)) for side in (more, less)), strict=True)
+    total = []
+    for noisy_floor, (more_weight, less_weight) in zip(floors.tolist(), weights, strict=True):
+        p, q = together(key_pairs(release, noisy_floor + release.threshold, (more.counts, less.counts)))
+        total.append(hockey_stick((p * more_weight, q * less_weight), release.epsilon))
+    low = math.fsum(total)
+    return low, low + (1 + len(more.counts)) * release.beyond
 
 
-def shared_noise(
-    law: DiscreteLaplace,
-    threshold: int,
-    heights: tuple[Mapping[str, int], Mapping[str, int]],
-    epsilon: float,
-) -> Bracket:
+def shared_noise(release: Thresholded, heights: Sides) -> Bracket:
     """height + z0 + zj is published at >= threshold, z0 shared and secret; at most two common keys."""
-    span = reach(law, 1e-25)
-    common = sorted(heights[0].keys() & heights[1].keys())
-    shared = np.arange(-span, span + 1)
-    last = max([threshold, *heights[0].values(), *heights[1].values()]) + 2 * span
-    joint = [joint_law(law, shared, side, common, (threshold, last)) for side in heights]
-    betrayed = np.asarray(law.pmf(shared)) * -np.expm1(
-        log_suppressed(law, shared, heights[0], common, threshold)
-    )
-    low = math.fsum(betrayed) + hockey_stick((joint[0], joint[1]), epsilon)
-    return low, low + (1 + len(heights[0])) * 1e-25
+    shared = np.arange(-release.span, release.span + 1)
+    joint = [joint_law(release, shared, heights, side) for side in (0, 1)]
+    suppressed = log_suppressed(release, shared, heights, 0)
+    betrayed = np.asarray(release.law.pmf(shared)) * -np.expm1(suppressed)
+    low = math.fsum(betrayed) + hockey_stick((joint[0], joint[1]), release.epsilon)
+    return low, low + (1 + len(heights[0])) * release.beyond
 
 
-def log_suppressed(
-    law: DiscreteLaplace,
-    shared: npt.NDArray[np.int64],
-    heights: Mapping[str, int],
-    common: list[str],
-    threshold: int,
-) -> Floats:
-    """log P[no isolated key is published | shared noise]."""
+def log_suppressed(release: Thresholded, shared: npt.NDArray[np.int64], heights: Sides, side: int) -> Floats:
+    """log P[no key isolated on this side is published | shared noise]."""
     total = np.zeros(len(shared))
-    for key in heights.keys() - set(common):
-        total += np.log1p(-np.asarray(law.tail(threshold - heights[key] - shared)))
+    for key in heights[side].keys() - heights[1 - side].keys():
+        total += np.asarray(release.law.log_tail(heights[side][key] + shared - release.threshold + 1))
     return total
 
 
-def joint_law(
-    law: DiscreteLaplace,
-    shared: npt.NDArray[np.int64],
-    heights: Mapping[str, int],
-    common: list[str],
-    output: tuple[int, int],
-) -> Floats:
+def joint_law(release: Thresholded, shared: npt.NDArray[np.int64], heights: Sides, side: int) -> Floats:
     """P[output of the common keys, no isolated key published], summed over the shared noise."""
-    weights = np.asarray(law.pmf(shared)) * np.exp(log_suppressed(law, shared, heights, common, output[0]))
-    first, second = ([*common, None, None][index] for index in (0, 1))
-    tables = [
-        np.stack([thresholded(law, at(heights, key, int(z0)), *output) for z0 in shared])
-        for key in (first, second)
-    ]
+    weights = np.asarray(release.law.pmf(shared)) * np.exp(log_suppressed(release, shared, heights, side))
+    common = sorted(heights[0].keys() & heights[1].keys())
+    highest = max([release.threshold, *(each[key] for each in heights for key in common)])
+    last = highest - release.threshold + 2 * release.span
+    tables = [np.ones((len(shared), 1))] * (2 - len(common))
+    for key in common:
+        margins = (release.threshold - heights[side][key] - shared).tolist()
+        tables.append(np.stack([output_law(release.law, margin, last) for margin in margins]))
     return np.einsum("z,zi,zj->ij", weights, *tables, optimize=True).ravel()
-
-
-def at(heights: Mapping[str, int], key: str | None, shared: int) -> int | None:
-    return None if key is None else heights[key] + shared
