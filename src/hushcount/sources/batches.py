@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.privacy import PrivacyUnit
+    from hushcount.sources.keys import KeyColumns
 
 # 131072 rows read Parquet a fifth faster than 65536 and cost 20 MB more; 262144 gain nothing.
 BATCH_ROWS = 1 << 17
@@ -39,6 +40,11 @@ class Source(Protocol):
     @property
     def key_names(self) -> tuple[str, ...]:
         """Names of the key columns in a result."""
+        ...
+
+    @property
+    def columns(self) -> KeyColumns:
+        """The key columns with their types, so that a file can say how to decode its keys."""
         ...
 
     @property

@@ -1,0 +1,55 @@
+# make demo   the main job on bundled data
+# make test   the whole test suite
+# make lint   style, format and types
+# make bench  speed and memory against other programs
+# make lock   pin the newest dependencies (takes minutes; never part of the others)
+#
+# Every target sets itself up: Python 3.11 or newer, make and the package index are enough.
+
+PYTHON := $(shell for each in python3.11 python3; do \
+	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$each && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+COMPILE := $(VENV)-lock/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
+	--no-emit-trusted-host --no-emit-find-links --no-header --no-annotate --strip-extras --allow-unsafe
+
+.PHONY: demo test lint bench lock clean
+
+demo: $(VENV)/runtime
+	$(BIN)/hushcount top examples/searches.parquet --column query --epsilon 1 --delta 1e-8 --limit 20 --table
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/dev
+	$(BIN)/python -m benchmarks
+
+lock:
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip --quiet install pip-tools==7.6.2
+	cd requirements && ../$(COMPILE) --upgrade --output-file runtime.txt runtime.in
+	cd requirements && ../$(COMPILE) --upgrade --output-file dev.txt dev.in
+
+clean:
+	rm -rf $(VENV) $(VENV)-lock
+
+$(VENV)/made:
+	@test -n "$(PYTHON)" || { echo "hushcount needs Python 3.11 or newer, found none."; exit 1; }
+	@echo "Setting up $(VENV), once."
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/runtime: $(VENV)/made requirements/runtime.txt pyproject.toml
+	@$(PIP) install --require-hashes --requirement requirements/runtime.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/runtime requirements/dev.txt
+	@$(PIP) install --require-hashes --requirement requirements/dev.txt
+	@touch $@

@@ -1,0 +1,131 @@
+"""The program: its commands, and one sentence with an exit code for whatever goes wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from types import FrameType
+
+import click
+
+from hushcount import __version__
+from hushcount.errors import HushcountError
+
+# Name: where its command lives. Modules are imported when they are asked for.
+COMMANDS = {
+    "top": "hushcount.cli.top:top",
+    "sketch": "hushcount.cli.sketch:sketch",
+    "release": "hushcount.cli.release:release",
+    "inspect": "hushcount.cli.inspect:inspect",
+}
+DEBUG = "HUSHCOUNT_DEBUG"
+INTERRUPTED = 130
+BAD_USAGE = 2
+EPILOG = """\b
+Example:
+  hushcount top searches.parquet --column query --epsilon 1 --delta 1e-8
+
+\b
+The table goes to standard output, words for people to standard error.
+Exit codes: 0 done, 1 refused by the data, 2 bad usage, 130 interrupted.
+"""
+
+
+class Commands(click.Group):
+    """A group whose commands are imported by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order of COMMANDS."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+@click.group(
+    cls=Commands,
+    epilog=EPILOG,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="hushcount %(version)s")
+def program() -> None:
+    """Publish the most frequent keys of a stream with differential privacy.
+
+    Counts in one pass and bounded memory, adds secure integer noise, and states what the
+    table protects and how accurate it is.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit code."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        program.main(args=arguments, prog_name="hushcount", standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:
+        return _failed(error)
+    return 0
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _failed(error: BaseException) -> int:
+    """Say it in one sentence, without any of the data."""
+    if isinstance(error, click.exceptions.Exit | SystemExit):
+        return int(error.exit_code if isinstance(error, click.exceptions.Exit) else error.code or 0)
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no second complaint at exit
+        return 1
+    if os.environ.get(DEBUG) == "1":
+        traceback.print_exception(error)
+    sentence, code = explained(error)
+    click.echo(sentence, err=True)
+    return code
+
+
+def explained(error: BaseException) -> tuple[str, int]:
+    """The sentence and the exit code of a failure."""
+    if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
+        return "Interrupted; nothing was released.", INTERRUPTED
+    if isinstance(error, HushcountError):
+        return _one_line(str(error)), error.exit_code
+    if isinstance(error, click.ClickException):
+        return _usage(error), BAD_USAGE
+    if isinstance(error, MemoryError):
+        return "There is not enough memory; use fewer --counters.", 1
+    return f"hushcount failed unexpectedly {_place(error)}; {DEBUG}=1 shows more, maybe with raw data.", 1
+
+
+def _usage(error: click.ClickException) -> str:
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        parameter = error.param
+        name = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else parameter.name
+        return f"{name} must be given; it has no default."
+    if isinstance(error, click.NoSuchOption) or not error.format_message():
+        error.message = f"No such option: {getattr(error, 'option_name', '')}"
+    sentence = _one_line(error.format_message())
+    return sentence if sentence.endswith(".") else f"{sentence}."
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _place(error: BaseException) -> str:
+    """The kind of failure and the line of the program, which hold no data."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "hushcount" in frame.filename] or frames
+    where = f" in {os.path.basename(own[-1].filename)}, line {own[-1].lineno}" if own else ""
+    return f"({type(error).__name__}{where})"

@@ -1,0 +1,107 @@
+"""Options that commands share, and the values they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hushcount.errors import ParameterError
+
+if TYPE_CHECKING:
+    from hushcount.jobs.counting import Request
+    from hushcount.jobs.settings import ReleaseSettings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+FORMATS = ("lines", "csv", "tsv", "jsonl", "parquet", "arrow")
+
+FILE = click.argument("file", required=False)
+COLUMN = click.option(
+    "--column", "-c", multiple=True, metavar="NAME", help="Column of the keys; several make one key together."
+)
+SQL = click.option("--sql", metavar="QUERY", help="Count the rows of a DuckDB query instead of FILE.")
+FORMAT = click.option(
+    "--format",
+    type=click.Choice(FORMATS),
+    metavar="FORMAT",
+    help=f"Format of FILE where its ending does not tell: {', '.join(FORMATS)}.",
+)
+TYPE = click.option(
+    "--type",
+    "key_type",
+    type=click.Choice(("text", "int")),
+    default=None,
+    metavar="text|int",
+    help="Read the keys as text or whole numbers; CSV and JSON keys are text by default.",
+)
+CHECKPOINT = click.option(
+    "--checkpoint", metavar="PATH", help="Save progress there (raw data); a stopped run continues from it."
+)
+COUNTERS = click.option(
+    "--counters", type=int, default=131072, metavar="K", show_default=True, help="Counters kept in memory."
+)
+
+EPSILON = click.option("--epsilon", type=float, required=True, metavar="E", help="Privacy loss; no default.")
+DELTA = click.option(
+    "--delta", type=float, required=True, metavar="D", help="Chance of a larger loss; no default."
+)
+MECHANISM = click.option("--mechanism", metavar="NAME", help="How to add noise (default: floor).")
+MAX_EVENTS = click.option(
+    "--max-events", type=int, metavar="N", help="Public bound on the number of events; more is an error."
+)
+CONFIDENCE = click.option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    metavar="P",
+    show_default=True,
+    help="Of the intervals lower..upper.",
+)
+LIMIT = click.option("--limit", type=int, metavar="N", help="Show at most N rows (after the release).")
+MIN_COUNT = click.option(
+    "--min-count", type=int, metavar="C", help="Show noisy counts from C on (after the release)."
+)
+OUTPUT = click.option(
+    "--output", "-o", metavar="PATH", help="Also write the table: .csv, .tsv, .parquet or .json."
+)
+JSON = click.option("--json", "style", flag_value="json", help="Print one JSON object instead of a table.")
+TABLE = click.option(
+    "--table", "style", flag_value="table", help="Print the table for people even into a pipe."
+)
+
+SOURCE = (COLUMN, SQL, FORMAT, TYPE)
+RELEASE = (EPSILON, DELTA, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, OUTPUT, JSON, TABLE)
+
+
+def options(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """One decorator for several options, listed in this order by --help."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(several):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def request(values: dict[str, Any]) -> Request:
+    """The data asked for; takes its options out of `values`."""
+    from hushcount.jobs.counting import Request
+
+    file, sql = values.pop("file"), values.pop("sql")
+    columns = list(values.pop("column"))
+    column = columns[0] if len(columns) == 1 else columns or None
+    form, key_type = values.pop("format"), values.pop("key_type") or "auto"
+    if (file is None) == (sql is None):
+        raise ParameterError("Give either FILE (- for standard input) or --sql.")
+    return Request(file, column, form, key_type, sql)
+
+
+def settings(values: dict[str, Any]) -> ReleaseSettings:
+    """The release asked for; takes its options out of `values`."""
+    from dataclasses import fields
+
+    from hushcount.jobs.settings import ReleaseSettings
+
+    return ReleaseSettings(**{field.name: values.pop(field.name) for field in fields(ReleaseSettings)})

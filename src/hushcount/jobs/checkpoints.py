@@ -1,0 +1,81 @@
+"""Sketch and source position in one atomic file, so that a stopped run continues."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hushcount.atomic import check_writable
+from hushcount.errors import DataError, ParameterError
+from hushcount.jobs.origin import Position
+from hushcount.sketches.codec import load_with_position
+
+SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class Checkpoint:
+    """A file that is written every few seconds of work and when a run is stopped."""
+
+    path: Path
+    saved: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str] | None) -> Checkpoint | None:
+        """A checkpoint at a path that can be written, or none."""
+        if path is None:
+            return None
+        check_writable(path)
+        return cls(Path(path))
+
+    def restore(self) -> tuple[Any, Position] | None:
+        """The sketch and position of a run that was stopped, if there is one."""
+        if not self.path.exists():
+            return None
+        sketch, values = load_with_position(self.path)
+        if values is None:
+            raise ParameterError(f"{self.path} is a sketch file without a position, not a checkpoint.")
+        return sketch, Position.from_dict(values, str(self.path))
+
+    def save(self, sketch: Any, position: Position) -> None:
+        """Write both at once."""
+        sketch.save(self.path, position=position.to_dict())
+        self.saved = time.monotonic()
+
+    @property
+    def due(self) -> bool:
+        """Whether enough work would be lost by now."""
+        return time.monotonic() - self.saved >= SECONDS
+
+    def remove(self) -> None:
+        """Delete the file: its work is done, and it holds raw data."""
+        self.path.unlink(missing_ok=True)
+
+
+def check_resumable(fingerprint: str) -> None:
+    """Raise for a source that another run could not read again."""
+    if not fingerprint:
+        raise ParameterError(
+            "checkpoint needs data that can be read again: files or a SQL query, not a pipe or memory."
+        )
+
+
+def check_same(path: Path, stopped: tuple[Any, Position], fresh: Any, fingerprint: str) -> None:
+    """Raise unless a stopped run had the same data, column and sketch as this one."""
+    sketch, position = stopped
+    if position.fingerprint != fingerprint:
+        raise DataError(
+            f"Checkpoint {path} is of other data (file, modification time, column, type or query);"
+            " remove it to start anew."
+        )
+    if _kind(sketch) != _kind(fresh):
+        raise DataError(
+            f"Checkpoint {path} is of another sketch (mechanism or counters); remove it to start anew."
+        )
+
+
+def _kind(sketch: Any) -> tuple[type, int | None]:
+    return type(sketch), getattr(sketch, "counters", None)

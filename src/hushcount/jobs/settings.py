@@ -1,0 +1,105 @@
+"""What a release is asked for, checked before a single row is read."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hushcount.atomic import check_writable
+from hushcount.errors import ParameterError
+from hushcount.mechanisms import MECHANISMS, release
+from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_confidence, check_count, check_max_events
+from hushcount.release import check_output
+from hushcount.sketches.shapes import Histogram
+
+if TYPE_CHECKING:
+    from hushcount.release import Release
+
+COUNTERS = 131072
+KINDS = ("space-saving", "misra-gries", "exact")
+# These read heights above the floor, which is what Misra-Gries holds.
+MISRA_GRIES = ("pmg", "pmg-paper", "pmg-standard", "chan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseSettings:
+    """Budget, mechanism, and what is done with the table once it is private."""
+
+    epsilon: float
+    delta: float
+    mechanism: str | None = None
+    max_events: int | None = None
+    confidence: float = 0.95
+    limit: int | None = None
+    min_count: int | None = None
+    output: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        budget = Budget(self.epsilon, self.delta)
+        check_max_events(self.max_events, budget.delta)
+        check_confidence(self.confidence)
+        check_mechanism(self.mechanism)
+        if self.limit is not None:
+            check_count("limit", self.limit)
+        if self.min_count is not None:
+            check_count("min_count", self.min_count, least=0)
+        if self.output is not None:
+            check_output(self.output)
+            check_writable(self.output)
+
+    def release(self, sketch: Any, unit: PrivacyUnit) -> Release:
+        """Draw the noise: this spends the budget."""
+        return release(
+            sketch,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            max_events=self.max_events,
+            unit=unit,
+        )
+
+    def rehearse(self, sketch: Any) -> None:
+        """Refuse now what a release would refuse after hours of counting; `sketch` is still empty."""
+        self.release(sketch, EVENT)
+
+    def shown(self, whole: Release) -> Release:
+        """The rows and intervals asked for; a function of what is private already."""
+        if self.min_count is not None:
+            whole = whole.at_least(self.min_count)
+        if self.limit is not None:
+            whole = whole.limit(self.limit)
+        return whole.at_confidence(self.confidence)
+
+
+def check_mechanism(name: str | None) -> None:
+    """Raise unless there is a mechanism of this name."""
+    if name is not None and name not in MECHANISMS:
+        raise ParameterError(f"mechanism must be one of {', '.join(MECHANISMS)}, got {name}.")
+
+
+def kind_for(mechanism: str | None) -> str:
+    """The kind of sketch whose shape a mechanism is proved for."""
+    if mechanism in MISRA_GRIES:
+        return "misra-gries"
+    if mechanism is not None and Histogram in MECHANISMS[mechanism].accepts:
+        return "exact"
+    return "space-saving"
+
+
+def new_sketch(kind: str, counters: int) -> Any:
+    """An empty sketch; exact counts have no counters to limit."""
+    if kind not in KINDS:
+        raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {kind}.")
+    check_count("counters", counters, least=2)
+    if kind == "exact":
+        from hushcount.sketches.exact import Exact
+
+        return Exact()
+    if kind == "misra-gries":
+        from hushcount.sketches.misra_gries import MisraGries
+
+        return MisraGries(counters=counters)
+    from hushcount.sketches.space_saving import SpaceSaving
+
+    return SpaceSaving(counters=counters)

@@ -1,0 +1,94 @@
+"""Sketch files as a job: write one, release one, look at one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hushcount.atomic import check_writable
+from hushcount.errors import DataError
+from hushcount.jobs.counting import Progress, Request, open_run
+from hushcount.jobs.origin import NOWHERE, Position
+from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
+from hushcount.jobs.top import published
+from hushcount.sketches.codec import load_with_position
+
+if TYPE_CHECKING:
+    from hushcount.release import Release
+
+
+def write_sketch(
+    request: Request,
+    output: str | os.PathLike[str],
+    *,
+    kind: str = "space-saving",
+    counters: int = COUNTERS,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Count the keys of `request` into a sketch file. The file is raw data (0600), not a release."""
+    sketch = new_sketch(kind, counters)
+    check_writable(output)
+    run = open_run(request, sketch, checkpoint)
+    run.count(progress)
+    run.sketch.save(output, position=run.position(finished=True).to_dict())
+    if run.checkpoint is not None:
+        run.checkpoint.remove()
+
+
+def release_sketch(path: str | os.PathLike[str], settings: ReleaseSettings) -> Release:
+    """Release a finished sketch file. Every release of it spends again."""
+    sketch, position = _opened(path)
+    if position is not None and not position.finished:
+        raise DataError(f"{path} is the checkpoint of an unfinished run; finish that run first.")
+    if settings.max_events is not None and sketch.total > settings.max_events:
+        raise DataError(
+            f"The sketch holds more than max_events = {settings.max_events} events, so nothing was released;"
+            " this message itself reveals that, outside the guarantee."
+        )
+    release = published(sketch, position.origin if position is not None else NOWHERE, settings)
+    if settings.output is not None:
+        release.write(settings.output)
+    return release
+
+
+@dataclass(frozen=True, slots=True)
+class SketchFacts:
+    """What the operator may see of a sketch file. It describes raw data and is not private."""
+
+    kind: str
+    identity: str
+    counters: int | None
+    key_type: str
+    columns: tuple[str, ...]
+    events: int
+    error_bound: int
+    finished: bool
+    size: int
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def inspect_sketch(path: str | os.PathLike[str]) -> SketchFacts:
+    """Look into a sketch file without showing a key."""
+    sketch, position = _opened(path)
+    return SketchFacts(
+        kind=type(sketch).__name__,
+        identity=str(sketch.id),
+        counters=getattr(sketch, "counters", None),
+        key_type=str(sketch.key_type) if sketch.key_type is not None else "none yet",
+        columns=position.origin.columns.names if position is not None else (),
+        events=int(sketch.total),
+        error_bound=int(sketch.error_bound),
+        finished=position is None or position.finished,
+        size=Path(path).stat().st_size,
+    )
+
+
+def _opened(path: str | os.PathLike[str]) -> tuple[Any, Position | None]:
+    sketch, values = load_with_position(path)
+    return sketch, Position.from_dict(values, str(path)) if values is not None else None

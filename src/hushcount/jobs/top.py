@@ -1,0 +1,90 @@
+"""`top`: from data to a private table of its heavy hitters in one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hushcount.jobs.counting import Progress, Request, open_run
+from hushcount.jobs.origin import Origin
+from hushcount.jobs.settings import COUNTERS, ReleaseSettings, kind_for, new_sketch
+
+if TYPE_CHECKING:
+    from hushcount.release import Release
+
+
+def top(
+    data: Any = None,
+    *,
+    epsilon: float,
+    delta: float,
+    column: str | Sequence[str] | None = None,
+    counters: int = COUNTERS,
+    mechanism: str | None = None,
+    max_events: int | None = None,
+    format: str | None = None,  # noqa: A002
+    key_type: str = "auto",
+    sql: str | None = None,
+    confidence: float = 0.95,
+    limit: int | None = None,
+    min_count: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Count the keys of `data` in one pass and release the heavy ones with (epsilon, delta)-DP.
+
+    Protects one event, not one person. `data` is a path ("-" for standard input), folder or glob, a
+    frame, an array or an ordered iterable; or `sql` is a DuckDB query. `counters` bounds the memory
+    (mechanisms for exact counts have no bound). `max_events` is a public bound on the number of events.
+    `limit` and `min_count` cut the table after the release. `output` is written before `checkpoint` is
+    removed; a checkpoint that is found continues the run that left it. `progress(done, size)` is told
+    bytes.
+
+    >>> release = top(["tea"] * 500 + ["milk"] * 300 + ["salt"], epsilon=1.0, delta=1e-6)
+    >>> release.table["key"].to_pylist()
+    ['tea', 'milk']
+    """
+    settings = ReleaseSettings(
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+        max_events=max_events,
+        confidence=confidence,
+        limit=limit,
+        min_count=min_count,
+        output=output,
+    )
+    columns = column if column is None or isinstance(column, str) else list(column)
+    request = Request(data, columns, format, key_type, sql)
+    return count_and_release(request, settings, counters=counters, checkpoint=checkpoint, progress=progress)
+
+
+def count_and_release(
+    request: Request,
+    settings: ReleaseSettings,
+    *,
+    counters: int = COUNTERS,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Count, release, write, and only then give up the checkpoint."""
+    sketch = new_sketch(kind_for(settings.mechanism), counters)
+    settings.rehearse(sketch)
+    run = open_run(request, sketch, checkpoint)
+    run.max_events = settings.max_events
+    run.count(progress)
+    release = published(run.sketch, Origin.of(run.source), settings)
+    if settings.output is not None:
+        release.write(settings.output)
+    if run.checkpoint is not None:
+        run.checkpoint.remove()
+    return release
+
+
+def published(sketch: Any, origin: Origin, settings: ReleaseSettings) -> Release:
+    """The release of a sketch with its keys as columns, cut and noted as asked."""
+    whole = settings.release(sketch, origin.unit)
+    keys = whole.keys.column("key").combine_chunks()
+    return settings.shown(whole.with_keys(origin.decode(keys)).with_notes(*origin.notes))
