@@ -94,6 +94,26 @@ def test_every_state_is_reached_by_some_stream(rule: nb.Rule) -> None:
     assert {nb.state(nb.difference(rule, pair)) for pair in pairs} == SIX_STATES
 
 
+TRANSITIONS = {  # docs/proofs/space_saving.md, section 2
+    "S1": {"S1", "S4"},
+    "S2": {"S1", "S2", "S4", "S6"},
+    "S3": {"S2", "S3", "S4"},
+    "S4": {"S2", "S3", "S4", "S5"},
+    "S5": {"S3", "S5"},
+    "S6": {"S4", "S5", "S6"},
+}
+
+
+@pytest.mark.parametrize("rule", [nb.most_recent(4), nb.misra_gries(3)], ids=["space_saving", "misra_gries"])
+@pytest.mark.parametrize("state", TRANSITIONS)
+def test_transitions_between_states_are_those_of_the_proof(rule: nb.Rule, state: str) -> None:
+    before = [pair for pair in nb.closure(rule)[0] if nb.state(nb.difference(rule, pair)) == state]
+    after = {successor for pair in before for successor in nb.pair_successors(rule, pair, nb.CAP)}
+    found = {nb.state(nb.difference(rule, pair)) for pair in after}
+    assert found <= TRANSITIONS[state]
+    assert rule.ordered is False or found == TRANSITIONS[state]
+
+
 @pytest.mark.parametrize("counters", [2, 3, 4])
 def test_insertion_order_ties_keep_the_lemma_below_five_counters(counters: int) -> None:
     assert nb.closure(nb.insertion(counters))[1] is None
