@@ -152,12 +152,7 @@ def moments(law: RowLaw, estimator: Estimator, g: Weight, counts: npt.ArrayLike)
     wanted = np.asarray(counts, dtype=np.int64)
     distinct, inverse = np.unique(wanted, return_inverse=True)
     knots = distinct if len(distinct) <= GRID else distinct[_spread(len(distinct), GRID)]
-    first, second = np.empty(len(knots)), np.empty(len(knots))
-    for place, count in enumerate(knots.tolist()):
-        values, probabilities = law.row(count)
-        estimates = estimator(values)
-        first[place] = probabilities @ estimates
-        second[place] = probabilities @ estimates**2
+    first, second = _two_moments([law.row(count) for count in knots.tolist()], estimator)
     size = g(knots.astype(np.float64))
     variance = np.maximum(second - first**2, 0.0)
     if len(knots) < len(distinct):
@@ -166,6 +161,17 @@ def moments(law: RowLaw, estimator: Estimator, g: Weight, counts: npt.ArrayLike)
         spread = np.interp(distinct, knots, variance / size**2)
         return Moments((relative * scale)[inverse], (spread * scale**2)[inverse])
     return Moments((first - size)[inverse], variance[inverse])
+
+
+def _two_moments(rows: list[tuple[Counts, Floats]], estimator: Estimator) -> tuple[Floats, Floats]:
+    if not rows:
+        return np.zeros(0), np.zeros(0)
+    distinct = np.unique(np.concatenate([values for values, _ in rows]))
+    estimates = estimator(distinct)
+    chosen = [estimates[np.searchsorted(distinct, values)] for values, _ in rows]
+    first = [float(chances @ found) for (_, chances), found in zip(rows, chosen, strict=True)]
+    second = [float(chances @ found**2) for (_, chances), found in zip(rows, chosen, strict=True)]
+    return np.array(first), np.array(second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +208,8 @@ def estimate_sum(release: Release, predicate: Any, g: Weight | None, name: str) 
     error = check_sanitised(release)
     weight = _shifted(identity if g is None else g, error.offset)
     values = error.values(release.counts.to_numpy())[selected(release, predicate)]
-    estimator = make_estimator(name, error.law, weight, int(values.max(initial=1)))
     counts = error.law.most_likely(values)
+    estimator = make_estimator(name, error.law, weight, int(counts.max(initial=1)))
     per_key = moments(error.law, estimator, weight, counts)
     bias, variance = float(per_key.bias.sum()), float(per_key.variance.sum())
     return SumEstimate(float(estimator(values).sum()), len(values), bias, variance)
