@@ -36,7 +36,7 @@ class PrivateMisraGries:
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties evict by a fixed order of keys (or the most recently updated).
+    Assumes: unit updates in stream order; ties as for the floor release.
     Parameters: z0 + zj on each height, z ~ DLap(epsilon); threshold calibration.pmg_threshold.
     Proof: docs/proofs/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
     """
@@ -69,7 +69,7 @@ class PrivateMisraGriesPaper:
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties evict by a fixed order of keys (or the most recently updated).
+    Assumes: unit updates in stream order; ties as for the floor release.
     Parameters: z0 + zj on each height, z ~ DLap(epsilon); threshold calibration.pmg_paper_threshold.
     Proof: docs/proofs/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
     """

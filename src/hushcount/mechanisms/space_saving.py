@@ -27,7 +27,7 @@ FLOOR_SHAPE_WAY_OUT = 'release one SpaceSaving or MisraGries stream, or use mech
 
 ONE_STREAM = (
     "unit updates in stream order",
-    "ties for eviction are broken by recency or by a fixed order of keys",
+    "ties evict the most recently updated key (SpaceSaving) or the first in a fixed order (Misra-Gries)",
 )
 
 
@@ -37,7 +37,8 @@ class FloorRelease:
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties evict the most recently updated key, or by a fixed order.
+    Assumes: unit updates in stream order; ties evict the most recently updated key
+        (SpaceSaving) or the first in a fixed order of keys (Misra-Gries).
     Parameters: z ~ DLap(epsilon) on the floor and on each candidate; G, calibration.floor_threshold.
     Proof: docs/proofs/space_saving.md. Checked by: tests/privacy/test_space_saving.py
     """
@@ -117,7 +118,7 @@ class BoundedLengthRelease:
     Theorem: (epsilon, delta)-DP for streams of at most max_events events.
     Neighbours: add or remove one event.
     Assumes: a public length bound (the exact length in the threshold is not private: docs/errata.md); unit
-        updates in stream order; ties evict the most recently updated key (or by a fixed order of keys).
+        updates in stream order; ties as for the floor release.
     Parameters: z ~ DLap(epsilon) on each candidate; threshold floor(max_events / parts) + 1 + m,
         m = calibration.dpss_margin.
     Proof: docs/proofs/space_saving.md. Checked by: tests/privacy/test_space_saving.py
