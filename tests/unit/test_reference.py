@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from tests import reference
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "space_saving.json").read_text())[
