@@ -67,7 +67,7 @@ class Accuracy:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Release:
     """A differentially private table of keys and counts with its guarantee.
 
@@ -101,6 +101,13 @@ class Release:
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    def __repr__(self) -> str:
+        promise = self.guarantee
+        return (
+            f"<Release of {len(self)} rows: ({promise.epsilon:g}, {promise.delta:g})-DP"
+            f" for one {promise.unit.name}, by {promise.mechanism}>"
+        )
 
     @property
     def table(self) -> pa.Table:

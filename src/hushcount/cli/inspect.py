@@ -22,7 +22,7 @@ def inspect(sketch: str, as_json: bool) -> None:
     from hushcount.jobs.sketch_files import inspect_sketch
 
     facts = inspect_sketch(sketch)
-    show.say("", ("Raw data, not a release: publish neither the file nor these lines.",))
+    show.warn("Raw data, not a release: publish neither the file nor these lines.")
     if as_json:
         show.print_json({"hushcount": 1, "kind": "sketch", "sketch": facts.to_dict()})
         return

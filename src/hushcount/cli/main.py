@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
-from types import FrameType
 
 import click
 
 from hushcount import __version__
+from hushcount.cli.interruption import Interrupted
 from hushcount.errors import HushcountError
 
 # Name: where its command lives. Modules are imported when they are asked for.
@@ -24,6 +26,7 @@ COMMANDS = {
 }
 DEBUG = "HUSHCOUNT_DEBUG"
 INTERRUPTED = 130
+READER = "hushcount-read-ahead"
 BAD_USAGE = 2
 EPILOG = """\b
 Example:
@@ -54,7 +57,6 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     epilog=EPILOG,
-    no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="hushcount %(version)s")
@@ -68,17 +70,36 @@ def program() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code."""
-    signal.signal(signal.SIGTERM, _terminate)
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        program.main(args=arguments, prog_name="hushcount", standalone_mode=False)
-        sys.stdout.flush()
+        with _terminable():
+            program.main(args=given or ["--help"], prog_name="hushcount", standalone_mode=False)
+            sys.stdout.flush()
     except BaseException as error:
-        return _failed(error)
+        return _ended(_failed(error))
     return 0
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _ended(code: int) -> int:
+    """Return the code, or leave at once if a reader still waits for a pipe that says nothing."""
+    if any(thread.name == READER for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM is as polite as Ctrl-C: temporary files go before the program does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _failed(error: BaseException) -> int:
@@ -97,8 +118,10 @@ def _failed(error: BaseException) -> int:
 
 def explained(error: BaseException) -> tuple[str, int]:
     """The sentence and the exit code of a failure."""
+    if isinstance(error, Interrupted):
+        return str(error), INTERRUPTED
     if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
-        return "Interrupted; nothing was released.", INTERRUPTED
+        return "Interrupted.", INTERRUPTED
     if isinstance(error, HushcountError):
         return _one_line(str(error)), error.exit_code
     if isinstance(error, click.ClickException):
@@ -111,12 +134,11 @@ def explained(error: BaseException) -> tuple[str, int]:
 def _usage(error: click.ClickException) -> str:
     if isinstance(error, click.MissingParameter) and error.param is not None:
         parameter = error.param
-        name = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else parameter.name
-        return f"{name} must be given; it has no default."
-    if isinstance(error, click.NoSuchOption) or not error.format_message():
-        error.message = f"No such option: {getattr(error, 'option_name', '')}"
+        if isinstance(parameter, click.Argument):
+            return f"{str(parameter.name).upper()} must be given."
+        return f"{max(parameter.opts, key=len)} must be given; it has no default."
     sentence = _one_line(error.format_message())
-    return sentence if sentence.endswith(".") else f"{sentence}."
+    return sentence if sentence.endswith((".", "?")) else f"{sentence}."
 
 
 def _one_line(text: str) -> str:

@@ -28,5 +28,4 @@ def release(sketch: str, **values: Any) -> None:
     style = values.pop("style")
     settings = options.settings(values)
     published = release_sketch(sketch, settings)
-    show.headline(published.guarantee.unit)
     show.show_release(published, style, settings.limit)

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-
-from hushcount.privacy import EVENT, RESULT_ROW, PrivacyUnit
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hushcount.jobs.counting import Progress
     from hushcount.release import Release
 
 TERMINAL_ROWS = 50
 PIPE_WIDTH = 100
 
 
-def announce(sql: str | None) -> None:
-    """The first line, before hours of work: what will be protected."""
-    headline(EVENT if sql is None else RESULT_ROW)
+def warn(sentence: str) -> None:
+    """One sentence that must not be overlooked."""
+    from rich.text import Text
 
-
-def headline(unit: PrivacyUnit) -> None:
-    """The first line: what is protected."""
-    from hushcount.results import accuracy
-
-    say("", (accuracy.headline(unit),))
+    _print(Text(sentence, style="bold yellow"), err=True)
 
 
 def show_release(release: Release, style: str | None, limit: int | None) -> None:
-    """Print the table to standard output and the statements to standard error."""
+    """Print the table to standard output, and before and after it to standard error what it means."""
+    from hushcount.results.accuracy import headline
+
+    warn(headline(release.guarantee.unit))
     if style == "json":
         _print_bytes(release.to_json() + "\n")
         return
@@ -47,27 +45,23 @@ def show_release(release: Release, style: str | None, limit: int | None) -> None
     _statements(release)
 
 
-def say(title: str, sentences: Sequence[str]) -> None:
-    """Words for people: a title and its sentences, wrapped beside it."""
-    from rich.padding import Padding
+def say(*groups: tuple[str, Sequence[str]]) -> None:
+    """Words for people on standard error: titles, and beside them their sentences."""
     from rich.table import Table
     from rich.text import Text
 
-    console = _console(err=True)
-    if not title:
-        console.print(Text(" ".join(sentences), style="bold yellow"))
-        return
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
-    for index, sentence in enumerate(sentences):
-        grid.add_row("" if index else title, Text(sentence))
-    console.print(Padding(grid, (0, 0, 0, 0)))
+    for title, sentences in groups:
+        for index, sentence in enumerate(sentences):
+            grid.add_row("" if index else title, Text(sentence))
+    _print(grid, err=True)
 
 
 @contextmanager
-def progress_bar() -> Iterator[Callable[[int, int | None], None] | None]:
-    """A bar with megabytes, percent and time left on a terminal; nothing elsewhere."""
+def progress_bar() -> Iterator[Progress | None]:
+    """Megabytes, percent and time left on a terminal; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -79,7 +73,7 @@ def progress_bar() -> Iterator[Callable[[int, int | None], None] | None]:
         parts.TaskProgressColumn(),
         parts.DownloadColumn(),
         parts.TimeRemainingColumn(),
-        console=_console(err=True),
+        console=_console(sys.stderr),
         transient=True,
     )
     with bar:
@@ -95,32 +89,42 @@ def print_json(values: dict[str, object]) -> None:
 def _print_table(release: Release, limit: int | None) -> None:
     from hushcount.results.tables import rich_table
 
-    console = _console(err=False)
     rows = None if limit is not None else TERMINAL_ROWS
-    console.print()
-    console.print(rich_table(release, rows))
-    console.print()
+    _print("", err=False)
+    _print(rich_table(release, rows), err=False)
+    _print("", err=False)
     if len(release) == 0:
-        say("Empty", ("No key is frequent enough to be published at this budget.",))
+        say(("Empty", ("No key is frequent enough to be published at this budget.",)))
     if rows is not None and len(release) > rows:
-        say("More", (f"{len(release) - rows:,} further rows: --limit, --output or a pipe shows them.",))
+        say(("More", (f"{len(release) - rows:,} further rows: --limit, --output or a pipe shows them.",)))
 
 
 def _statements(release: Release) -> None:
     from hushcount.results.accuracy import accuracy_sentences, privacy_sentences
 
-    say("Privacy", privacy_sentences(release))
-    say("Accuracy", accuracy_sentences(release))
-    if release.notes:
-        say("Notes", release.notes)
+    say(
+        ("Privacy", privacy_sentences(release)),
+        ("Accuracy", accuracy_sentences(release)),
+        ("Notes", release.notes),
+    )
 
 
-def _console(err: bool) -> Console:
+def _print(words: Any, err: bool) -> None:
+    """Print in colours on a terminal, as plain lines elsewhere."""
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        _console(stream).print(words)
+        return
+    text = io.StringIO()
+    _console(text).print(words)
+    click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()), err=err)
+
+
+def _console(stream: Any) -> Console:
     from rich.console import Console
 
-    stream = sys.stderr if err else sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
-    return Console(stderr=err, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
 def _print_bytes(text: str) -> None:

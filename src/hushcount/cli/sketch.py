@@ -32,10 +32,11 @@ def sketch(**values: Any) -> None:
     The sketch file is raw data: it is written for its owner only (0600) and must not be published.
     """
     from hushcount.cli import show
+    from hushcount.cli.interruption import interruptible
     from hushcount.jobs.sketch_files import write_sketch
 
     request = options.request(values)
     output = values.pop("output")
-    with show.progress_bar() as progress:
+    with interruptible(values["checkpoint"]), show.progress_bar() as progress:
         write_sketch(request, output, progress=progress, **values)
-    show.say("Sketch", (f"{output} is raw data, not a release: do not publish it.",))
+    show.warn(f"{output} is raw data, not a release: do not publish it.")

@@ -27,15 +27,15 @@ def top(**values: Any) -> None:
     files, or - for standard input. The table protects one event, not one person.
     """
     from hushcount.cli import show
+    from hushcount.cli.interruption import interruptible
     from hushcount.jobs.top import count_and_release
 
     style, counters, checkpoint = (values.pop(name) for name in ("style", "counters", "checkpoint"))
     request, settings = options.request(values), options.settings(values)
-    show.announce(request.sql)
-    with show.progress_bar() as progress:
+    with interruptible(checkpoint), show.progress_bar() as progress:
         release = count_and_release(
             request, settings, counters=counters, checkpoint=checkpoint, progress=progress
         )
     show.show_release(release, style, settings.limit)
     if checkpoint is not None:
-        show.say("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",))
+        show.say(("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",)))

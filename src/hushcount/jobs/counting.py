@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,8 +74,7 @@ class Run:
 
     def _count(self, signals: Interrupts, progress: Progress | None) -> None:
         size = self.source.size
-        batches = self.source.batches(self.rows)
-        with closing(batches) if hasattr(batches, "close") else nullcontext():
+        with closing(_generator(self.source.batches(self.rows))) as batches:
             for batch in batches:
                 with signals.held():
                     self._add(batch)
@@ -92,6 +91,11 @@ class Run:
                 f"The data hold more than max_events = {self.max_events} events, so nothing was released;"
                 " this message itself reveals that, outside the guarantee."
             )
+
+
+def _generator(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
+    """The same batches; closing it closes them too."""
+    yield from batches
 
 
 def open_run(request: Request, sketch: Any, checkpoint: str | os.PathLike[str] | None) -> Run:

@@ -57,7 +57,7 @@ def bar(count: float, largest: float, cells: int = BAR_CELLS) -> str:
     """
     if largest <= 0 or count <= 0:
         return ""
-    whole, rest = divmod(round(8 * cells * min(count / largest, 1)), 8)
+    whole, rest = divmod(max(round(8 * cells * min(count / largest, 1)), 1), 8)
     return (FULL * whole + EIGHTHS[rest]).rstrip()
 
 
@@ -68,12 +68,14 @@ def rich_table(release: Release, rows: int | None = None) -> Table:
     shown = release if rows is None or rows >= len(release) else release.limit(rows)
     values = shown.table.to_pylist()
     names = release.keys.column_names
-    table = _frame(names, release.confidence)
     largest = max((row["count"] for row in values), default=0)
-    for rank, row in enumerate(values, 1):
-        keys = [Text(visible(row[name])) for name in names]
-        cells = [_number(row["count"]), interval(row), bar(row["count"], largest)]
-        table.add_row(str(rank), *keys, *cells)
+    numbers = [(str(rank), _number(row["count"]), interval(row)) for rank, row in enumerate(values, 1)]
+    table = _frame(
+        names, release.confidence, [max(map(len, column)) for column in zip(*numbers, strict=True)]
+    )
+    for row, (rank, count, bounds) in zip(values, numbers, strict=True):
+        keys = [Text(visible(row[name]), no_wrap=True, overflow="ellipsis") for name in names]
+        table.add_row(rank, *keys, count, bounds, bar(row["count"], largest))
     return table
 
 
@@ -84,16 +86,19 @@ def interval(row: Mapping[str, Any]) -> str:
     return f"{_number(row['lower'])} … {_number(row['upper'])}"
 
 
-def _frame(names: Sequence[str], confidence: float) -> Table:
+def _frame(names: Sequence[str], confidence: float, widths: Sequence[int]) -> Table:
+    """The columns; only keys may be shortened, numbers never."""
     from rich import box
     from rich.table import Table
 
+    rank, count, bounds = widths or (0, 0, 0)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("#", justify="right", style="dim")
+    table.add_column("#", justify="right", style="dim", min_width=rank)
     for name in names:
-        table.add_column(visible(name), style="bold cyan", no_wrap=True, overflow="ellipsis", ratio=None)
-    table.add_column("count", justify="right", no_wrap=True)
-    table.add_column(f"{100 * confidence:g}% interval", justify="right", style="dim", no_wrap=True)
+        table.add_column(visible(name), style="bold cyan")
+    table.add_column("count", justify="right", no_wrap=True, min_width=count)
+    title = f"{100 * confidence:g}% interval"
+    table.add_column(title, justify="right", style="dim", no_wrap=True, min_width=max(bounds, len(title)))
     table.add_column("", style="green", no_wrap=True, min_width=BAR_CELLS)
     return table
 

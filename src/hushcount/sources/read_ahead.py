@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
+THREAD = "hushcount-read-ahead"
+# A read that no cancel reaches, as from a pipe that says nothing, must not keep a program from ending.
+PATIENCE = 2.0
 
 
 def read_ahead(
@@ -19,14 +22,14 @@ def read_ahead(
     (raised here), or when this generator is closed; `cancel` then interrupts a long read.
     """
     queue: _Queue[Item] = _Queue(depth)
-    thread = threading.Thread(target=queue.fill, args=(items,), name="hushcount-read-ahead", daemon=True)
+    thread = threading.Thread(target=queue.fill, args=(items,), name=THREAD, daemon=True)
     thread.start()
     try:
         yield from queue.drain()
     finally:
         if queue.stop():
             cancel()
-        thread.join()
+        thread.join(PATIENCE)
 
 
 class _Queue(Generic[Item]):

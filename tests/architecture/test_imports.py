@@ -1,0 +1,50 @@
+"""What is imported when: the package and the help of the program stay light."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "pyarrow", "numba", "duckdb", "scipy", "pandas", "polars", "rich")
+
+
+def loaded(program, *arguments):
+    """The heavy libraries that a fresh interpreter has loaded after a program."""
+    check = f"\nimport sys\nprint('loaded:', [name for name in {HEAVY} if name in sys.modules])"
+    command = [sys.executable, "-c", program + check, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import hushcount",
+        "import hushcount as hc; dir(hc); hc.__version__; hc.errors; hc.release; hc.Release",
+        "import hushcount as hc; hc.Budget(1.0, 1e-8)",
+        "from hushcount.cli import main; main(['--help'])",
+        "from hushcount.cli import main; main(['top', '--help'])",
+        "from hushcount.cli import main; main(['--version'])",
+    ],
+)
+def test_light(program):
+    assert loaded(program) == "loaded: []"
+
+
+def test_the_check_can_fail():
+    assert loaded("import numpy") == "loaded: ['numpy']"
+
+
+def test_public_names():
+    import hushcount as hc
+
+    assert all(hasattr(hc, name) for name in hc.__all__)
+    assert dir(hc) == sorted(hc.__all__)
+    assert set(hc._NAMES) <= set(hc.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = hc.nothing
+
+
+def test_release_is_the_function_whatever_was_imported_first():
+    program = "from hushcount.mechanisms import release\nimport hushcount as hc\nassert callable(hc.release)"
+    assert loaded(program).startswith("loaded:")

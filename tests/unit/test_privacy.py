@@ -1,0 +1,80 @@
+import math
+
+import pytest
+
+from hushcount.errors import ParameterError
+from hushcount.privacy import (
+    EVENT,
+    RESULT_ROW,
+    Budget,
+    Guarantee,
+    check_confidence,
+    check_count,
+    check_max_events,
+)
+
+
+def refusal(call, *arguments):
+    with pytest.raises(ParameterError) as caught:
+        call(*arguments)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+def test_budget():
+    assert Budget(1, 1e-8) == Budget(1.0, 1e-8)
+    assert isinstance(Budget(1, 1e-8).epsilon, float)
+
+
+@pytest.mark.parametrize("value", [0, -1, -0.0, math.nan, math.inf, -math.inf])
+def test_epsilon(value):
+    assert refusal(Budget, value, 1e-6) == f"epsilon must be a finite number above 0, got {value}."
+
+
+def test_epsilon_of_another_kind():
+    assert refusal(Budget, 20.5, 1e-6) == "epsilon above 20 protects nobody, got 20.5."
+    assert refusal(Budget, True, 1e-6) == "epsilon must be a number, got True."
+    assert refusal(Budget, "1", 1e-6) == "epsilon must be a number, got '1'."
+    assert refusal(Budget, None, 1e-6) == "epsilon must be a number, got None."
+
+
+@pytest.mark.parametrize("value", [0, -1e-9, 1, 1.0, 2, math.nan, math.inf])
+def test_delta(value):
+    assert refusal(Budget, 1.0, value) == f"delta must be strictly between 0 and 1, got {value}."
+
+
+def test_confidence():
+    assert check_confidence(0.5) == 0.5
+    for value in (0, 1, -1, math.nan, math.inf):
+        assert refusal(check_confidence, value) == (
+            f"confidence must be strictly between 0 and 1, got {value}."
+        )
+
+
+def test_count():
+    assert check_count("counters", 2, 2) == 2
+    assert refusal(check_count, "counters", 1, 2) == "counters must be at least 2, got 1."
+    assert refusal(check_count, "counters", True) == "counters must be a whole number, got True."
+    assert refusal(check_count, "counters", 2.0) == "counters must be a whole number, got 2.0."
+    assert refusal(check_count, "counters", "2") == "counters must be a whole number, got '2'."
+    assert refusal(check_count, "counters", math.nan) == "counters must be a whole number, got nan."
+
+
+def test_max_events():
+    assert check_max_events(None, 0.5) is None
+    assert check_max_events(1000, 1e-4) == 1000
+    text = "delta must be below 1/max_events = 0.001, got 0.001."
+    assert refusal(check_max_events, 1000, 0.001) == text
+    assert refusal(check_max_events, 0, 1e-6) == "max_events must be at least 1, got 0."
+
+
+def test_guarantee():
+    guarantee = Guarantee(1.0, 1e-8, EVENT, "floor release", "theorem", "proof.md", {"threshold": 17})
+    assert guarantee.statement() == (
+        "(1, 1e-08)-differential privacy for one event, not one person"
+        " (neighbours: add or remove one event), by floor release."
+    )
+    assert guarantee.to_dict()["parameters"] == {"threshold": 17}
+    with pytest.raises(TypeError):
+        guarantee.parameters["threshold"] = 1  # type: ignore[index]
+    assert RESULT_ROW.neighbours == "add or remove one row of the SQL result"
