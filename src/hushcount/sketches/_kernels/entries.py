@@ -1,0 +1,143 @@
+"""Into a counter table and out of it: look up, restore, gather, compact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushcount.sketches._kernels.compiler import kernel
+from hushcount.sketches._kernels.counter_table import (
+    CLOCK,
+    CLOCK_BITS,
+    COUNTERS,
+    GONE,
+    GRAIN,
+    KEY,
+    LAST_TIME,
+    LENGTH_BITS,
+    LENGTH_MASK,
+    ODD,
+    TOP,
+    USED,
+    Table,
+    bucket_of,
+    collect,
+    home_of,
+    keep_bytes,
+    mark_passed,
+    search,
+    slot_of,
+)
+from hushcount.sketches._kernels.hashing import hash_bytes
+from hushcount.sketches._kernels.space_saving import open_window
+
+_U = np.uint64
+_ONE, _FOUR = _U(1), _U(4)
+
+
+@kernel
+def lookup_integers(table: Any, values: Any) -> Any:
+    """Counts of 64-bit keys, 0 for those not tracked."""
+    counts = np.zeros(values.size, np.int64)
+    item = (np.empty(0, np.uint8), _U(0), _U(0))
+    for index in range(values.size):
+        key = values[index] ^ table.state[KEY]
+        place, found = search(table, key, home_of(table, key), item)
+        if found:
+            counts[index] = table.rows[place | _FOUR] >> CLOCK_BITS
+    return counts
+
+
+@kernel
+def lookup_bytes(table: Any, data: Any, offsets: Any) -> Any:
+    """Counts of byte strings, 0 for those not tracked."""
+    counts = np.zeros(offsets.size - 1, np.int64)
+    for index in range(offsets.size - 1):
+        item = (data, offsets[index], offsets[index + 1] - offsets[index])
+        key = hash_bytes(data, item[1], item[2], table.state[KEY], table.state[ODD])
+        place, found = search(table, key, bucket_of(table, key), item)
+        if found:
+            counts[index] = table.rows[place | _FOUR] >> CLOCK_BITS
+    return counts
+
+
+@kernel
+def insert(table: Any, key: Any, count: Any, item: Any) -> Any:
+    """Put a key with its count into a table that has room and does not hold it."""
+    home = home_of(table, key)
+    place, _ = search(table, key, home, item)
+    mark_passed(table, home, place)
+    table.state[USED] += _ONE
+    table.state[CLOCK] = (table.state[CLOCK] + _ONE) & LAST_TIME
+    table.rows[place] = key
+    table.rows[place | _FOUR] = (count << CLOCK_BITS) | table.state[CLOCK]
+    if table.refs.size:
+        keep_bytes(table, place, _U(0), item)
+
+
+@kernel
+def close_restore(table: Any) -> Any:
+    """After all keys are back: open the window at the smallest count if the table is full."""
+    if table.state[USED] == table.state[COUNTERS]:
+        words, _ = collect(table, _U(0xFFFFFFFFFFFFFFFF))
+        open_window(table, words.min() >> CLOCK_BITS)
+
+
+@kernel
+def restore_integers(table: Any, values: Any, counts: Any) -> Any:
+    """Put keys and counts into an empty table, least recently updated first."""
+    item = (np.empty(0, np.uint8), _U(0), _U(0))
+    for index in range(values.size):
+        insert(table, values[index] ^ table.state[KEY], counts[index], item)
+    close_restore(table)
+
+
+@kernel
+def restore_bytes(table: Any, data: Any, offsets: Any, counts: Any) -> Any:
+    """Put keys and counts into an empty table, least recently updated first."""
+    for index in range(counts.size):
+        item = (data, offsets[index], offsets[index + 1] - offsets[index])
+        key = hash_bytes(data, item[1], item[2], table.state[KEY], table.state[ODD])
+        insert(table, key, counts[index], item)
+    close_restore(table)
+
+
+@kernel
+def gather_bytes(table: Any, places: Any) -> Any:
+    """The byte strings of places, one after the other, with their offsets."""
+    offsets = np.zeros(places.size + 1, np.uint64)
+    for index in range(places.size):
+        offsets[index + 1] = offsets[index] + (table.refs[slot_of(_U(places[index]))] & LENGTH_MASK)
+    data = np.empty(offsets[places.size], np.uint8)
+    for index in range(places.size):
+        start = table.refs[slot_of(_U(places[index]))] >> LENGTH_BITS
+        for octet in range(offsets[index + 1] - offsets[index]):
+            data[offsets[index] + _U(octet)] = table.arena[start + _U(octet)]
+    return data, offsets
+
+
+@kernel
+def live_bytes(table: Any) -> Any:
+    """How many bytes of the arena the tracked keys need."""
+    total = np.int64(0)
+    for slot in range(table.refs.size):
+        if table.rows[((slot >> 2) << 3) + (slot & 3) + 4] > GONE:
+            total += np.int64(((table.refs[slot] & LENGTH_MASK) + GRAIN) & ~GRAIN)
+    return total
+
+
+@kernel
+def compact(table: Any, arena: Any) -> Any:
+    """The same table with its byte strings moved to the front of another arena."""
+    top = _U(0)
+    for slot in range(table.refs.size):
+        if table.rows[((slot >> 2) << 3) + (slot & 3) + 4] > GONE:
+            ref = table.refs[slot]
+            length = ref & LENGTH_MASK
+            for index in range(length):
+                arena[top + _U(index)] = table.arena[(ref >> LENGTH_BITS) + _U(index)]
+            table.refs[slot] = (top << LENGTH_BITS) | length
+            top += (length + GRAIN) & ~GRAIN
+    table.state[TOP] = top
+    return Table(table.rows, table.passed, table.stacks, table.tops, table.state, table.refs, arena)

@@ -1,0 +1,62 @@
+"""Keyed hashes of integers and byte strings, for tables; equality is always checked on the key itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushcount.sketches._kernels.compiler import inlined, kernel
+from hushcount.sketches._kernels.intrinsics import fold, load64
+
+_U = np.uint64
+_ODD = _U(0xD6E8FEB86659FD93)
+_SPREAD = _U(0xA0761D6478BD642F)
+_EIGHT = _U(8)
+_SIXTEEN = _U(16)
+_HALF = _U(32)
+
+
+@inlined
+def mix(word: Any, key: Any) -> Any:
+    """A bijection of words that depends on an odd key; the top bits are the best."""
+    product = word * key
+    product ^= product >> _HALF
+    return product * _ODD
+
+
+@kernel
+def hash_bytes(data: Any, start: Any, length: Any, key: Any, odd: Any) -> Any:
+    """Hash data[start : start + length] under two words of key, reading nothing outside it."""
+    state = key ^ (length * _SPREAD)
+    first = _U(0)
+    second = _U(0)
+    if length >= _EIGHT:
+        offset = start
+        stop = start + length
+        while offset + _SIXTEEN < stop:
+            state = fold(load64(data, offset) ^ odd, load64(data, offset + _EIGHT) ^ state)
+            offset += _SIXTEEN
+        if offset + _EIGHT < stop:
+            first = load64(data, offset)
+        second = load64(data, stop - _EIGHT)
+    else:
+        for index in range(length):
+            first = (first << _EIGHT) | _U(data[start + _U(index)])
+    return fold(fold(first ^ odd, second ^ state) ^ _SPREAD, key | _U(1))
+
+
+@kernel
+def same_bytes(left: Any, start: Any, right: Any, offset: Any, length: Any) -> Any:
+    """Whether left[start : start + length] equals right[offset : offset + length]."""
+    if length < _EIGHT:
+        same = True
+        for index in range(length):
+            same &= left[start + _U(index)] == right[offset + _U(index)]
+        return same
+    step = _U(0)
+    while step + _EIGHT < length:
+        if load64(left, start + step) != load64(right, offset + step):
+            return False
+        step += _EIGHT
+    return load64(left, start + length - _EIGHT) == load64(right, offset + length - _EIGHT)

@@ -1,0 +1,134 @@
+"""The table behind SpaceSaving and Exact: keys, counts, and the order of their last updates."""
+
+from __future__ import annotations
+
+import mmap
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import DataError
+from hushcount.randomness import fresh_key
+from hushcount.sketches._kernels import counter_table as layout
+from hushcount.sketches._kernels import entries as kernels
+from hushcount.sketches._kernels import space_saving
+from hushcount.sketches.keys import ByteKeys, Keys, Words
+
+Counts = npt.NDArray[np.int64]
+
+LEAST_SLOTS = 256
+LEAST_ARENA = 1 << 14
+LARGEST_TOTAL = (1 << 39) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Tracked keys with their counts, in the order of their last updates."""
+
+    keys: Keys
+    counts: Counts
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+class CounterTable:
+    """At most `counters` keys; a key that finds no free counter takes that of the smallest count.
+
+    `spread` is the least number of slots per counter.
+    """
+
+    def __init__(self, counters: int, *, of_bytes: bool, spread: int, evicts: bool = True) -> None:
+        slots = max(LEAST_SLOTS, -(-spread * counters // 4) * 4)
+        window = int(layout.WINDOW) if evicts else 1
+        self.counters = counters
+        self.of_bytes = of_bytes
+        self._table = layout.Table(
+            rows=_zeros(2 * slots),
+            passed=np.zeros(slots // 4, np.uint8),
+            stacks=_stacks(window, counters) if evicts else np.zeros((1, 1), np.uint32),
+            tops=np.zeros(window, np.int64),
+            state=_fresh_state(counters),
+            refs=np.zeros(slots if of_bytes else 0, np.uint64),
+            arena=np.empty(LEAST_ARENA if of_bytes else 0, np.uint8),
+        )
+
+    @property
+    def used(self) -> int:
+        """How many counters are in use."""
+        return int(self._table.state[layout.USED])
+
+    def count(self, keys: Keys) -> None:
+        """Count keys in their order."""
+        if isinstance(keys, ByteKeys):
+            self._count_bytes(keys)
+        else:
+            space_saving.update_integers(self._table, keys)
+
+    def lookup(self, keys: Keys) -> Counts:
+        """Counts of keys, 0 for those not tracked."""
+        if isinstance(keys, ByteKeys):
+            return np.asarray(kernels.lookup_bytes(self._table, keys.data, keys.offsets))
+        return np.asarray(kernels.lookup_integers(self._table, keys))
+
+    def entries(self) -> Entries:
+        """All tracked keys, least recently updated first."""
+        words, places = layout.collect(self._table, np.uint64(0xFFFFFFFFFFFFFFFF))
+        counts = (words >> layout.CLOCK_BITS).astype(np.int64)
+        if self.of_bytes:
+            data, offsets = kernels.gather_bytes(self._table, places)
+            return Entries(ByteKeys(data, offsets), counts)
+        return Entries(self._table.rows[places] ^ self._table.state[layout.KEY], counts)
+
+    def restore(self, entries: Entries) -> None:
+        """Fill an empty table with what `entries` gave."""
+        keys, counts = entries.keys, entries.counts.astype(np.uint64)
+        if isinstance(keys, ByteKeys):
+            self._make_room(int(keys.offsets[-1]) + 16 * len(keys))
+            kernels.restore_bytes(self._table, keys.data, keys.offsets, counts)
+        else:
+            kernels.restore_integers(self._table, keys, counts)
+
+    def _count_bytes(self, keys: ByteKeys) -> None:
+        lengths = np.diff(keys.offsets)
+        if len(lengths) and int(lengths.max()) > layout.LONGEST:
+            raise DataError(f"A key is longer than {layout.LONGEST} bytes; shorten or hash such keys first.")
+        done = space_saving.update_bytes(self._table, keys.data, keys.offsets, 0)
+        while done < len(keys):
+            stop = min(done + layout.BLOCK, len(keys))
+            block = int(keys.offsets[stop] - keys.offsets[done]) + 16 * (stop - done)
+            self._make_room(block)
+            done = space_saving.update_bytes(self._table, keys.data, keys.offsets, done)
+
+    def _make_room(self, more: int) -> None:
+        """Compact the arena, into a larger one if need be, so that `more` bytes fit and as much again."""
+        live = kernels.live_bytes(self._table)
+        size = LEAST_ARENA
+        while size < 2 * live + more:
+            size *= 2
+        self._table = kernels.compact(self._table, np.empty(size, np.uint8))
+
+
+def _fresh_state(counters: int) -> Words:
+    state = np.zeros(9, np.uint64)
+    key, odd = np.frombuffer(fresh_key(), np.uint64)
+    state[layout.COUNTERS] = counters
+    state[layout.KEY] = key
+    state[layout.ODD] = odd | np.uint64(1)
+    return state
+
+
+def _zeros(words: int) -> Words:
+    """Zeros that begin on a page, so that a bucket is one cache line; on large pages where there are any."""
+    pages = mmap.mmap(-1, max(8 * words, 1))
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):
+            pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, np.uint64, words)
+
+
+def _stacks(window: int, counters: int) -> npt.NDArray[np.uint32]:
+    words = -(-window * counters // 2)
+    return _zeros(words).view(np.uint32)[: window * counters].reshape(window, counters)
