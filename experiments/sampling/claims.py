@@ -61,19 +61,21 @@ def figure_4() -> Iterator[str]:
         assert all(baseline[c] <= optimal[c] * (1 + 1e-12) and optimal[c] <= sampled[c] for c in optimal)
         reached = min(c for c in optimal if math.isclose(optimal[c], sampled[c]))
         assert baseline[reached] < 0.99 * sampled[reached]
-        yield f"{panel}: no loss from count {reached:g} on, the baseline loses {1 - baseline[reached] / sampled[reached]:.0%} there"
+        lost = 1 - baseline[reached] / sampled[reached]
+        yield f"{panel}: no loss from count {reached:g} on, the baseline loses {lost:.0%} there"
 
 
 def figure_5() -> Iterator[str]:
     """At least 230%, 97%, 37% more keys at every sampling rate; no loss when the rate comes down to delta."""
     records = list(data.figure_5())
-    for alpha, least in ((0.5, 2.30), (1, 0.97), (2, 0.37)):
+    for alpha, claimed in ((0.5, 2.30), (1, 0.97), (2, 0.37)):
         optimal = line(records, f"Zipf[{alpha:g}]", "optimal", "rate")
         gain = gains(optimal, line(records, f"Zipf[{alpha:g}]", "sampled stability histogram", "rate"))
-        assert min(gain.values()) >= least
+        assert min(gain.values()) >= claimed
         sampled = line(records, f"Zipf[{alpha:g}]", "not private", "rate")
         assert math.isclose(optimal[0.001], sampled[0.001], rel_tol=1e-6)
-        yield f"Zipf[{alpha:g}]: {min(gain.values()):.0%} to {max(gain.values()):.0%} more keys over all rates"
+        least, most = min(gain.values()), max(gain.values())
+        yield f"Zipf[{alpha:g}]: {least:.0%} to {most:.0%} more keys over all rates"
 
 
 def figure_8() -> Iterator[str]:
@@ -99,7 +101,8 @@ def figure_8() -> Iterator[str]:
     assert min(optimal) < best < max(optimal)
     for other in (sampled, private_cost):
         assert list(other.values()) == sorted(other.values(), reverse=True)
-    yield f"NRMSE {optimal[1.0]:.3f} against {sampled[1.0]:.3f} at rate 1; best {optimal[best]:.4f} at rate {best:.3g}"
+    yield f"NRMSE {optimal[1.0]:.3f} against {sampled[1.0]:.3f} at rate 1"
+    yield f"lowest NRMSE {optimal[best]:.4f} at rate {best:.3g}"
 
 
 FIGURES = {"1": figure_1, "2": figure_2, "4": figure_4, "5": figure_5, "8": figure_8}

@@ -24,7 +24,7 @@ RATES = [float(rate) for rate in np.logspace(-3, 0, 13)]
 
 
 def zipf(alpha: float) -> tuple[Counts, Counts]:
-    """Distinct counts, and how many keys have each: the i-th key has a share i^-alpha, and at least one event."""
+    """Distinct counts and how many keys have each; the i-th key has a share i^-alpha, at least one event."""
     weights = np.arange(1, KEYS + 1, dtype=np.float64) ** -alpha
     counts = np.maximum(1, np.rint(EVENTS * weights / weights.sum())).astype(np.int64)
     return np.unique(counts, return_counts=True)
@@ -88,7 +88,7 @@ def figure_5() -> Iterator[Record]:
 
 
 def figure_8_bias() -> Iterator[Record]:
-    """Bias over count, by count: maximum likelihood at several rates; sampling does not change the baseline's."""
+    """Bias over count, by count, at several rates; sampling does not change that of the baseline."""
     budget, counts = Budget(EPSILON, 0.001), np.unique(np.linspace(1, 250, 100).astype(np.int64))
     baseline = (StabilityHistogram(budget).expectation(counts) - counts) / counts
     lines: dict[str, Floats] = {"stability histogram": baseline}

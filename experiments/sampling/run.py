@@ -1,4 +1,4 @@
-"""Regenerate the figures of paper 004 on Zipf data and check its claims: python -m experiments.sampling.run"""
+"""Regenerate figures of paper 004 on Zipf data, check its claims: python -m experiments.sampling.run"""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def plot(records: Iterable[Record], axis: str, scale: str, value_scale: str) -> 
 
 
 def main() -> None:
+    """Write the figures, then print what was found."""
     FOLDER.mkdir(exist_ok=True)
     for name, (records, axis, scale, value_scale) in FIGURES.items():
         plot(records(), axis, scale, value_scale).save(str(FOLDER / f"{name}.svg"))
