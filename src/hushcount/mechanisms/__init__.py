@@ -17,6 +17,7 @@ from hushcount.mechanisms.misra_gries import (
     PrivateMisraGriesStandard,
 )
 from hushcount.mechanisms.space_saving import BoundedLengthRelease, FloorRelease
+from hushcount.mechanisms.truncated_geometric import PublicFloorRelease, TruncatedGeometric
 from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_max_events
 from hushcount.randomness import Bits, system_bits
 from hushcount.sketches.shapes import FloorCounters, Histogram
@@ -34,9 +35,11 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     ChanRelease.name: ChanRelease,
     BoundedLengthRelease.name: BoundedLengthRelease,
     LaplaceThreshold.name: LaplaceThreshold,
+    TruncatedGeometric.name: TruncatedGeometric,
+    PublicFloorRelease.name: PublicFloorRelease,
 }
 
-DEFAULTS: dict[type, type[Mechanism]] = {FloorCounters: FloorRelease, Histogram: LaplaceThreshold}
+DEFAULTS: dict[type, type[Mechanism]] = {FloorCounters: FloorRelease, Histogram: TruncatedGeometric}
 
 
 def release(
@@ -52,7 +55,8 @@ def release(
     """Release a sketch with (epsilon, delta)-differential privacy.
 
     `mechanism` names one of MECHANISMS; without it the proved default of the sketch's shape is taken.
-    `max_events` is a public bound on the number of events: "dpss" needs it, others bound errors by it.
+    `max_events` is a public bound on the number of events: "dpss" and "public-floor" need it, others bound
+    errors by it.
     """
     budget = Budget(epsilon, delta)
     longest = check_max_events(max_events, budget.delta)

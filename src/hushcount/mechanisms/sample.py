@@ -77,11 +77,11 @@ class SampleError:
     offset: int = 0
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """(below, above) a sanitised count, with certainty."""
-        return 0, self.law.depth
+        """The most likely count and the true one both lie at most `depth` above the sanitised one."""
+        return self.law.depth, self.law.depth
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """The same for all keys at once: the noise is bounded."""
+        """The same for all keys at once and with certainty: the noise is bounded."""
         return self.interval(confidence)
 
     def sentences(self, confidence: float) -> tuple[str, ...]:

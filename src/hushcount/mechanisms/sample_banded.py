@@ -165,7 +165,7 @@ class _RowsInOrder:
             if self._row.count >= LARGEST_COUNT:
                 raise ParameterError(
                     f"sample-banded passes every count, at most {LARGEST_COUNT} of them"
-                    ' before its rows are stationary; use mechanism="sample".'
+                    " before its rows are stationary; use PrivateSample."
                 )
             self._row = next(self._rows)
         return BandedRow(count, self._row.masses, self._row.published)

@@ -17,7 +17,10 @@ from hushcount.sketches.shapes import FloorCounters, Histogram
 
 FLOORED = FloorCounters(pa.array(["a", "b", "c"]), np.array([1000, 500, 21]), 20, candidates=7, parts=8)
 EXACT = Histogram(pa.array([5, 6, 7]), np.array([1000, 500, 1]))
-NAMES = "floor, pmg, pmg-paper, pmg-standard, chan, dpss, laplace-threshold"
+NAMES = (
+    "floor, pmg, pmg-paper, pmg-standard, chan, dpss, laplace-threshold, truncated-geometric, public-floor"
+)
+EXACT_MECHANISMS = ("laplace-threshold", "truncated-geometric")
 
 
 @dataclass(frozen=True)
@@ -30,18 +33,18 @@ class Sketch:
 
 def test_the_shape_picks_the_proved_default() -> None:
     assert release(Sketch(FLOORED), epsilon=1.0, delta=1e-8).guarantee.mechanism == "floor release"
-    assert release(Sketch(EXACT), epsilon=1.0, delta=1e-8).guarantee.mechanism == "stability histogram"
+    assert release(Sketch(EXACT), epsilon=1.0, delta=1e-8).guarantee.mechanism == "truncated geometric"
     assert set(DEFAULTS) == {FloorCounters, Histogram}
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_releases_the_heavy_keys(name: str) -> None:
-    shape = EXACT if name == "laplace-threshold" else FLOORED
+    shape = EXACT if name in EXACT_MECHANISMS else FLOORED
     result = release(
         Sketch(shape), epsilon=20.0, delta=1e-6, mechanism=name, max_events=10_000, unit=RESULT_ROW
     )
-    expected = [1000, 500] if name in ("floor", "dpss", "laplace-threshold") else [980, 480]
-    if name == "dpss":  # 10000 events may raise the floor to 1250
+    expected = [1000, 500] if name in ("floor", *EXACT_MECHANISMS) else [980, 480]
+    if name in ("dpss", "public-floor"):  # 10000 events may raise the floor to 1250
         expected = []
     assert result.counts.to_pylist() == pytest.approx(expected, abs=40)
     assert (result.guarantee.epsilon, result.guarantee.delta) == (20.0, 1e-6)
@@ -59,7 +62,7 @@ def test_every_mechanism_states_its_theorem_beside_the_noise(name: str) -> None:
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_an_empty_sketch_releases_nothing(name: str) -> None:
     empty = pa.array([], pa.string()), np.array([], dtype=np.int64)
-    shape = Histogram(*empty) if name == "laplace-threshold" else FloorCounters(*empty, 0, 7, 8)
+    shape = Histogram(*empty) if name in EXACT_MECHANISMS else FloorCounters(*empty, 0, 7, 8)
     assert len(release(Sketch(shape), epsilon=1.0, delta=1e-8, mechanism=name, max_events=1000)) == 0
 
 

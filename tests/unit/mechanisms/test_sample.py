@@ -159,7 +159,7 @@ def test_row_by_row_refuses_counts_it_cannot_reach(monkeypatch):
         mechanism.release(histogram([60]), SeededBits(1))
     assert str(error.value) == (
         "sample-banded passes every count, at most 50 of them before its rows are stationary;"
-        ' use mechanism="sample".'
+        " use PrivateSample."
     )
 
 
