@@ -16,6 +16,7 @@ import hushcount.release  # noqa: F401
 
 if TYPE_CHECKING:
     from hushcount import errors
+    from hushcount.jobs.sample import sample
     from hushcount.jobs.top import top
     from hushcount.privacy import Budget, Guarantee
     from hushcount.release import Release
@@ -35,6 +36,7 @@ _NAMES = {
     "Release": "hushcount.release",
     "SpaceSaving": "hushcount.sketches.space_saving",
     "load": "hushcount.sketches.codec",
+    "sample": "hushcount.jobs.sample",
     "top": "hushcount.jobs.top",
 }
 
@@ -49,6 +51,7 @@ __all__ = [
     "errors",
     "load",
     "release",
+    "sample",
     "top",
 ]
 

@@ -1,0 +1,75 @@
+"""`hushcount sample`: a private weighted sample of the keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hushcount.cli import options
+
+RATE = click.option(
+    "--rate", type=float, metavar="R", help="Sampling rate: a key of count w with about R * w^P."
+)
+SIZE = click.option(
+    "--size", type=int, metavar="N", help="Sample at most about N keys; needs --max-events, a public bound."
+)
+POWER = click.option(
+    "--power", type=float, default=1.0, metavar="P", show_default=True, help="Power of the count, 0 to 2."
+)
+SCHEME = click.option(
+    "--scheme",
+    default="pps",
+    metavar="pps|ppswor",
+    show_default=True,
+    help="Poisson PPS (priority), or ppswor.",
+)
+EPILOG = """\b
+Example:
+  hushcount sample searches.parquet --column query --rate 1e-3 --epsilon 1 --delta 1e-8
+
+\b
+Columns: sanitised is what the noise left of the count, count the most likely true count with its
+interval, estimate the count over the probability to be published: add it up for totals.
+"""
+
+
+@click.command(epilog=EPILOG)
+@options.options(
+    options.FILE,
+    *options.SOURCE,
+    RATE,
+    SIZE,
+    POWER,
+    SCHEME,
+    options.CHECKPOINT,
+    options.EPSILON,
+    options.DELTA,
+    options.MAX_EVENTS,
+    options.CONFIDENCE,
+    options.LIMIT,
+    options.OUTPUT,
+    options.JSON,
+    options.TABLE,
+)
+def sample(**values: Any) -> None:
+    """Publish a sample of the keys of FILE by count, with differential privacy.
+
+    The sampling is drawn fresh and in secret for this release. Counts all distinct keys in
+    memory. The table protects one event, not one person.
+    """
+    from hushcount.cli import show
+    from hushcount.cli.interruption import interruptible
+    from hushcount.jobs.sample import SampleSettings, count_and_sample, make_scheme
+    from hushcount.jobs.settings import ReleaseSettings
+
+    style, checkpoint = values.pop("style"), values.pop("checkpoint")
+    wanted = {name: values.pop(name) for name in ("scheme", "rate", "size", "power")}
+    request = options.request(values)
+    scheme = make_scheme(**wanted, max_events=values["max_events"])
+    settings = SampleSettings(scheme, ReleaseSettings(**values))
+    with interruptible(checkpoint), show.progress_bar() as progress:
+        release = count_and_sample(request, settings, checkpoint=checkpoint, progress=progress)
+    show.show_release(release, style, settings.common.limit)
+    if checkpoint is not None:
+        show.say(("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",)))
