@@ -1,0 +1,98 @@
+"""`hc.sample` in the library: the sample, its table, and refusals before anything is read."""
+
+import numpy as np
+import pytest
+
+import hushcount as hc
+from hushcount.errors import DataError, ParameterError
+from hushcount.jobs.sample import make_scheme
+from hushcount.sketches.sampling_schemes import Pps, Ppswor
+
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+KEYS = ["tea"] * 9000 + ["milk"] * 6000 + [f"rare{i}" for i in range(50)]
+FORBIDDEN = object()
+
+
+def refusal(data=FORBIDDEN, kind=ParameterError, **options):
+    with pytest.raises(kind) as caught:
+        hc.sample(data, **{**BUDGET, **options})
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["pps", "ppswor"])
+def test_a_sample_holds_the_frequent_keys_and_no_rare_ones(scheme):
+    release = hc.sample(KEYS, rate=0.01, scheme=scheme, **BUDGET)
+    rows = release.table.to_pylist()
+    assert [row["key"] for row in rows] == ["tea", "milk"]
+    assert list(rows[0]) == ["key", "count", "lower", "upper", "sanitised", "estimate"]
+    assert abs(rows[0]["count"] - 9000) < 30
+    assert rows[0]["sanitised"] <= 9000
+    assert release.sum().value == pytest.approx(15_000, abs=60)
+    assert release.guarantee.mechanism == "private weighted sampling"
+
+
+def test_a_size_becomes_a_rate_by_the_public_bound():
+    release = hc.sample(KEYS, size=100, max_events=20_000, **BUDGET)
+    assert release.guarantee.parameters == {"scheme": "Poisson PPS (rate 0.005, power 1)"}
+
+
+def test_fresh_randomness_each_time():
+    keys = np.repeat(np.arange(2000), 100)
+    samples = [set(hc.sample(keys, rate=1e-3, **BUDGET).table["key"].to_pylist()) for _ in range(2)]
+    assert samples[0] != samples[1]
+    assert all(100 < len(picked) < 320 for picked in samples)  # 2000 keys at 0.1
+
+
+def test_columns_output_and_confidence(tmp_path):
+    import polars as pl
+
+    frame = pl.DataFrame({"shop": ["a"] * 3000 + ["b"] * 2000, "item": ["x"] * 5000})
+    path = tmp_path / "sample.csv"
+    release = hc.sample(
+        frame, column=["shop", "item"], rate=1, output=path, limit=1, confidence=0.5, **BUDGET
+    )
+    assert release.table.column_names[:2] == ["shop", "item"]
+    assert path.read_text().splitlines()[1].startswith('"a","x",')
+    assert len(path.read_text().splitlines()) == 2
+
+
+def test_no_events_no_sample():
+    release = hc.sample([], rate=0.5, **BUDGET)
+    assert len(release) == 0
+    assert release.sum().value == 0
+
+
+def test_schemes():
+    assert make_scheme("pps", 0.5, None, 1.0, None) == Pps(0.5)
+    assert make_scheme("ppswor", None, 10, 2.0, 100) == Ppswor(1e-3, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "Give either rate or size, got rate = None and size = None."),
+        ({"rate": 0.1, "size": 5}, "Give either rate or size, got rate = 0.1 and size = 5."),
+        ({"rate": 0}, "rate must be above 0 and at most 1, got 0."),
+        ({"rate": 2}, "rate must be above 0 and at most 1, got 2."),
+        ({"rate": 0, "scheme": "ppswor"}, "rate must be a finite number above 0, got 0."),
+        ({"rate": 0.1, "power": 3}, "power must lie between 0 and 2, got 3."),
+        ({"rate": 0.1, "power": -0.1}, "power must lie between 0 and 2, got -0.1."),
+        ({"rate": 0.1, "scheme": "best"}, "scheme must be one of pps, ppswor, got best."),
+        ({"size": 5}, "size needs max_events, a public bound that turns it into a rate, got None."),
+        ({"size": 0, "max_events": 5}, "size must be at least 1, got 0."),
+        ({"rate": 0.1, "delta": 0}, "delta must be strictly between 0 and 1, got 0."),
+        (
+            {"rate": 0.1, "epsilon": 1e-7},
+            "epsilon is too small for delta = 1e-06: the noise would need a table of 3.05e+08 rows,"
+            " at most 4194304 are allowed, got epsilon = 1e-07.",
+        ),
+    ],
+)
+def test_refusals_come_before_the_data(options, text):
+    assert refusal(**options) == text
+
+
+def test_more_events_than_the_public_bound():
+    assert refusal(KEYS, DataError, rate=0.1, max_events=100).startswith(
+        "The data hold more than max_events = 100 events, so nothing was released;"
+    )
