@@ -35,9 +35,8 @@ class Origin:
 
     def decode(self, keys: pa.Array) -> pa.Table:
         """Turn keys back into their columns; a stream without events has no type of its own."""
-        if pa.types.is_null(keys.type):
-            kind = self.columns.types[0] if len(self.columns.types) == 1 else pa.binary()
-            keys = keys.cast(kind)
+        if len(keys) == 0 and len(self.columns.types) == 1:
+            keys = pa.array([], self.columns.types[0])
         return self.columns.decode(keys)
 
     def to_dict(self) -> dict[str, Any]:

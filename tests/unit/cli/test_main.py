@@ -1,0 +1,111 @@
+"""The program as a whole: help, usage errors, and what happens when something breaks."""
+
+import click
+import pytest
+
+from hushcount import __version__
+from hushcount.cli.main import COMMANDS, explained, main, program
+from hushcount.errors import DataError, ParameterError
+
+BUDGET = ("--epsilon", "1", "--delta", "1e-6")
+
+
+def run(capfd, *arguments):
+    code = main(list(arguments))
+    captured = capfd.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_no_arguments_show_the_help(capfd):
+    assert run(capfd) == run(capfd, "--help") == run(capfd, "-h")
+    code, out, err = run(capfd)
+    assert (code, err) == (0, "")
+    assert "hushcount top searches.parquet --column query --epsilon 1 --delta 1e-8" in out
+
+
+def test_version(capfd):
+    assert run(capfd, "--version") == (0, f"hushcount {__version__}\n", "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_an_example(capfd, name):
+    code, out, err = run(capfd, name, "--help")
+    assert (code, err) == (0, "")
+    assert f"Example:\n    hushcount {name} " in out
+
+
+@pytest.mark.parametrize("name", ["report", "ledger", "plan", "audit", "collect"])
+def test_what_does_not_work_yet_is_not_there(capfd, name):
+    assert name not in program.list_commands(click.Context(program))
+    assert f"--{name}" not in run(capfd, "top", "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nothing",), "No such command 'nothing'."),
+        (("top", "a.csv", "--delta", "1e-6"), "--epsilon must be given; it has no default."),
+        (("top", "a.csv", "--epsilon", "1"), "--delta must be given; it has no default."),
+        (("release", *BUDGET), "SKETCH must be given."),
+        (("sketch", "a.csv"), "--output must be given; it has no default."),
+        (("top", *BUDGET), "Give either FILE (- for standard input) or --sql."),
+        (("top", "a.csv", "--sql", "SELECT 1", *BUDGET), "Give either FILE (- for standard input) or --sql."),
+        (("top", "a.csv", *BUDGET, "--nothing"), "No such option '--nothing'."),
+        (
+            ("top", "a.csv", "--epsilon", "one", "--delta", "1e-6"),
+            "Invalid value for '--epsilon': 'one' is not a valid float.",
+        ),
+        (
+            ("top", "a.csv", *BUDGET, "--counters", "1.5"),
+            "Invalid value for '--counters': '1.5' is not a valid integer.",
+        ),
+        (
+            ("top", "a.csv", *BUDGET, "--type", "float"),
+            "Invalid value for '--type': 'float' is not one of 'text', 'int'.",
+        ),
+    ],
+)
+def test_usage_is_one_sentence(capfd, arguments, sentence):
+    assert run(capfd, *arguments) == (2, "", f"{sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "code"),
+    [
+        (DataError("A file is empty."), "A file is empty.", 1),
+        (ParameterError("a must be\nb."), "a must be b.", 2),
+        (KeyboardInterrupt(), "Interrupted.", 130),
+        (MemoryError(), "There is not enough memory; use fewer --counters.", 1),
+        (
+            ZeroDivisionError("secret"),
+            "hushcount failed unexpectedly (ZeroDivisionError);"
+            " HUSHCOUNT_DEBUG=1 shows more, maybe with raw data.",
+            1,
+        ),
+    ],
+)
+def test_failures(error, sentence, code):
+    assert explained(error) == (sentence, code)
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    def break_down(*_):
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr("hushcount.cli.options.request", break_down)
+
+
+def test_unexpected_failures_show_no_data(capfd, broken):
+    code, out, err = run(capfd, "top", "a.csv", *BUDGET)
+    assert (code, out) == (1, "")
+    assert err.startswith("hushcount failed unexpectedly (RuntimeError in ")
+    assert "secret" not in err
+    assert err.count("\n") == 1
+
+
+def test_developers_see_the_traceback(capfd, broken, monkeypatch):
+    monkeypatch.setenv("HUSHCOUNT_DEBUG", "1")
+    code, _, err = run(capfd, "top", "a.csv", *BUDGET)
+    assert code == 1
+    assert "RuntimeError: secret" in err

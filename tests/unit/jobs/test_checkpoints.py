@@ -1,0 +1,204 @@
+"""A stopped run continues exactly where it was, and only with the same data and sketch."""
+
+import os
+import signal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import hushcount as hc
+from hushcount.errors import DataError, ParameterError, SketchFileError
+from hushcount.jobs import checkpoints
+from hushcount.jobs.counting import Request, open_run
+from hushcount.jobs.interrupts import Interrupts, interrupts
+from hushcount.jobs.origin import Origin, Position
+from hushcount.jobs.settings import ReleaseSettings, new_sketch
+from hushcount.jobs.sketch_files import release_sketch, write_sketch
+from hushcount.sources import open_source
+
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+ROWS = 600_000
+FIELD = "CASE WHEN i % 7 = 0 THEN NULL ELSE 'key' || (hash(i) % 1000 * (hash(i) % 1000) // 900) END"
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    duckdb.sql(f"COPY (SELECT {FIELD} AS item, i AS n FROM range({ROWS}) r(i)) TO 'a.parquet'")
+
+
+def stop_after(batches):
+    """A progress function that interrupts a run."""
+    seen = []
+
+    def progress(_done, _size):
+        seen.append(1)
+        if len(seen) == batches:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return progress
+
+
+def sketch_of(request, **options):
+    write_sketch(request, "out.hc", counters=200, **options)
+    return hc.load("out.hc")
+
+
+def equal(one, other):
+    """The same candidates, counts and floor."""
+    left, right = one.shape(), other.shape()
+    assert dict(zip(left.keys.to_pylist(), left.counts.tolist(), strict=True)) == dict(
+        zip(right.keys.to_pylist(), right.counts.tolist(), strict=True)
+    )
+    assert (left.floor, one.total) == (right.floor, other.total)
+    return True
+
+
+@pytest.mark.parametrize("stop", [1, 2, 4])
+def test_interrupted_and_continued(stop):
+    request = Request("a.parquet", "item")
+    with pytest.raises(KeyboardInterrupt):
+        sketch_of(request, checkpoint="run.hc", progress=stop_after(stop))
+    assert os.stat("run.hc").st_mode & 0o777 == 0o600
+    assert not os.path.exists("out.hc")
+    stopped, position = hc.load("run.hc"), checkpoints.Checkpoint(Path("run.hc")).restore()[1]
+    assert 0 < stopped.total < position.rows < ROWS
+    continued = sketch_of(request, checkpoint="run.hc")
+    assert not os.path.exists("run.hc")
+    assert equal(continued, sketch_of(request))
+
+
+def test_saved_every_few_seconds(monkeypatch):
+    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
+    seen = []
+
+    def progress(_done, _size):
+        seen.append(os.path.exists("run.hc"))
+
+    hc.top("a.parquet", column="item", checkpoint="run.hc", progress=progress, **BUDGET)
+    assert seen[0] is False
+    assert all(seen[1:])
+    assert not os.path.exists("run.hc")
+
+
+def test_sql_keeps_its_order():
+    request = Request(sql="SELECT item FROM 'a.parquet'", column="item")
+    with pytest.raises(KeyboardInterrupt):
+        sketch_of(request, checkpoint="run.hc", progress=stop_after(2))
+    order = dict(checkpoints.Checkpoint(Path("run.hc")).restore()[1].state)
+    continued = sketch_of(request, checkpoint="run.hc")
+    whole = hc.SpaceSaving(counters=200)
+    for batch in open_source(None, sql=request.sql, column="item", state=order).batches():
+        whole.update(batch.keys)
+    assert equal(continued, whole)
+
+
+def stopped_run():
+    with pytest.raises(KeyboardInterrupt):
+        hc.top(
+            "a.parquet", column="item", counters=200, checkpoint="run.hc", progress=stop_after(1), **BUDGET
+        )
+
+
+def test_other_data_is_refused():
+    stopped_run()
+    text = (
+        "Checkpoint run.hc is of other data (file, modification time, column, type or query);"
+        " remove it to start anew."
+    )
+    for options in ({"column": "n"}, {"column": "item", "key_type": "text"}):
+        with pytest.raises(DataError) as caught:
+            hc.top("a.parquet", counters=200, checkpoint="run.hc", **options, **BUDGET)
+        assert str(caught.value) == text
+    os.utime("a.parquet", (1, 1))
+    with pytest.raises(DataError) as caught:
+        hc.top("a.parquet", column="item", counters=200, checkpoint="run.hc", **BUDGET)
+    assert str(caught.value) == text
+    assert os.path.exists("run.hc")
+
+
+def test_another_sketch_is_refused():
+    stopped_run()
+    text = "Checkpoint run.hc is of another sketch (mechanism or counters); remove it to start anew."
+    for options in (
+        {"counters": 201},
+        {"counters": 200, "mechanism": "pmg"},
+        {"mechanism": "laplace-threshold"},
+    ):
+        with pytest.raises(DataError) as caught:
+            hc.top("a.parquet", column="item", checkpoint="run.hc", **options, **BUDGET)
+        assert str(caught.value) == text
+
+
+def test_an_unfinished_run_is_not_released():
+    stopped_run()
+    with pytest.raises(DataError) as caught:
+        release_sketch("run.hc", ReleaseSettings(**BUDGET))
+    assert str(caught.value) == "run.hc is the checkpoint of an unfinished run; finish that run first."
+
+
+def test_not_a_checkpoint():
+    sketch = hc.SpaceSaving(counters=200)
+    sketch.update(["a"])
+    sketch.save("plain.hc")
+    with pytest.raises(ParameterError) as caught:
+        hc.top("a.parquet", column="item", checkpoint="plain.hc", **BUDGET)
+    assert str(caught.value) == "plain.hc is a sketch file without a position, not a checkpoint."
+    sketch.save("odd.hc", position={"rows": 1})
+    with pytest.raises(SketchFileError) as caught:
+        hc.top("a.parquet", column="item", checkpoint="odd.hc", **BUDGET)
+    assert str(caught.value) == "odd.hc has a position that this version cannot read."
+
+
+def test_a_failed_output_keeps_the_checkpoint(monkeypatch):
+    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
+
+    def full(*_, **__):
+        raise DataError("Cannot write t.csv: no space left on device.")
+
+    monkeypatch.setattr(hc.Release, "write", full)
+    with pytest.raises(DataError):
+        hc.top("a.parquet", column="item", checkpoint="run.hc", output="t.csv", **BUDGET)
+    assert os.path.exists("run.hc")
+
+
+def test_position_there_and_back():
+    run = open_run(Request("a.parquet", ["item", "n"]), new_sketch("space-saving", 10), None)
+    position = run.position()
+    assert Position.from_dict(position.to_dict(), "x") == position
+    assert Origin.from_dict(Origin.of(run.source).to_dict()) == Origin.of(run.source)
+
+
+def test_signals_wait_for_the_batch():
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    done = []
+
+    def batch(signals):
+        with signals.held():
+            os.kill(os.getpid(), signal.SIGTERM)
+            done.append("whole")
+        done.append("never")
+
+    def waiting():
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append("never")
+
+    with interrupts() as signals:
+        with pytest.raises(KeyboardInterrupt):
+            batch(signals)
+        with pytest.raises(KeyboardInterrupt):
+            waiting()
+    assert done == ["whole"]
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_no_signals_in_other_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def take():
+        with interrupts() as signals:
+            return isinstance(signals, Interrupts)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(take).result()
