@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from hushcount.errors import DataError
 from hushcount.randomness import fresh_key
+from hushcount.sketches.codec import type_from_text, type_to_text
 from hushcount.sketches.counter_table import LARGEST_TOTAL, Entries
 from hushcount.sketches.keys import ByteKeys, Keys, held_as, is_bytes, key_arrays, to_kernel
 
@@ -112,3 +113,24 @@ def entries_from(arrays: dict[str, np.ndarray[Any, Any]]) -> Entries:
     if "words" in arrays:
         return Entries(arrays["words"], arrays["counts"])
     return Entries(ByteKeys(arrays["data"], arrays["offsets"]), arrays["counts"])
+
+
+def header_of(keys: Counting, **fields: Any) -> dict[str, Any]:
+    """The header fields that all counter sketches write."""
+    return {"id": keys.id, "total": keys.total, "key_type": type_to_text(keys.key_type), **fields}
+
+
+def restore(
+    keys: Counting, fields: Mapping[str, Any], entries: Entries, floor: int = 0, order: bytes = b""
+) -> None:
+    """Fill new counters with what was written; `order` is the hash key of a table that ranks by hash."""
+    keys.id = fields["id"]
+    keys.total = fields["total"]
+    kind = type_from_text(fields["key_type"])
+    if kind is not None:
+        keys.open(kind)
+        if isinstance(entries.keys, ByteKeys) != keys.table.of_bytes:
+            raise ValueError("keys")
+        if order:
+            keys.table.rewind(order, floor)
+        keys.table.restore(entries)

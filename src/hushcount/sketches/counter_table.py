@@ -1,10 +1,11 @@
-"""The table behind SpaceSaving and Exact: keys, counts, and the order of their last updates."""
+"""The table behind the counter sketches: keys, counts, and the order of their last updates."""
 
 from __future__ import annotations
 
 import mmap
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from hushcount.errors import DataError
 from hushcount.randomness import fresh_key
 from hushcount.sketches._kernels import counter_table as layout
 from hushcount.sketches._kernels import entries as kernels
-from hushcount.sketches._kernels import space_saving
+from hushcount.sketches._kernels import update
 from hushcount.sketches.keys import ByteKeys, Keys, Words
 
 Counts = npt.NDArray[np.int64]
@@ -34,14 +35,20 @@ class Entries:
         return len(self.counts)
 
 
+class Rule(Enum):
+    """What happens to a new key when all counters are in use; EXACT tables grow before that."""
+
+    SPACE_SAVING = layout.SPACE_SAVING
+    MISRA_GRIES = layout.MISRA_GRIES
+    EXACT = 2
+
+
 class CounterTable:
-    """At most `counters` keys; a key that finds no free counter takes that of the smallest count.
+    """At most `counters` keys, with at least `spread` places for each."""
 
-    `spread` is the least number of slots per counter.
-    """
-
-    def __init__(self, counters: int, *, of_bytes: bool, spread: int, evicts: bool = True) -> None:
+    def __init__(self, counters: int, rule: Rule, *, of_bytes: bool, spread: int) -> None:
         slots = max(LEAST_SLOTS, -(-spread * counters // 4) * 4)
+        evicts = rule is not Rule.EXACT
         window = int(layout.WINDOW) if evicts else 1
         self.counters = counters
         self.of_bytes = of_bytes
@@ -50,7 +57,7 @@ class CounterTable:
             passed=np.zeros(slots // 4, np.uint8),
             stacks=_stacks(window, counters) if evicts else np.zeros((1, 1), np.uint32),
             tops=np.zeros(window, np.int64),
-            state=_fresh_state(counters),
+            state=_fresh_state(counters, rule),
             refs=np.zeros(slots if of_bytes else 0, np.uint64),
             arena=np.empty(LEAST_ARENA if of_bytes else 0, np.uint8),
         )
@@ -60,12 +67,27 @@ class CounterTable:
         """How many counters are in use."""
         return int(self._table.state[layout.USED])
 
+    @property
+    def floor(self) -> int:
+        """How often all counters have been decremented (Misra-Gries)."""
+        return int(self._table.state[layout.FLOOR])
+
+    @property
+    def hash_key(self) -> bytes:
+        """The key of the hash that places keys and, for Misra-Gries, ranks them."""
+        return bytes(self._table.state[[layout.KEY, layout.ODD]].astype("<u8").tobytes())
+
+    def rewind(self, hash_key: bytes, floor: int) -> None:
+        """Give an empty table the hash key and floor of another, before its keys are restored."""
+        self._table.state[[layout.KEY, layout.ODD]] = _words_of(hash_key)
+        self._table.state[layout.FLOOR] = floor
+
     def count(self, keys: Keys) -> None:
         """Count keys in their order."""
         if isinstance(keys, ByteKeys):
             self._count_bytes(keys)
         else:
-            space_saving.update_integers(self._table, keys)
+            update.update_integers(self._table, keys)
 
     def lookup(self, keys: Keys) -> Counts:
         """Counts of keys, 0 for those not tracked."""
@@ -95,12 +117,12 @@ class CounterTable:
         lengths = np.diff(keys.offsets)
         if len(lengths) and int(lengths.max()) > layout.LONGEST:
             raise DataError(f"A key is longer than {layout.LONGEST} bytes; shorten or hash such keys first.")
-        done = space_saving.update_bytes(self._table, keys.data, keys.offsets, 0)
+        done = update.update_bytes(self._table, keys.data, keys.offsets, 0)
         while done < len(keys):
             stop = min(done + layout.BLOCK, len(keys))
             block = int(keys.offsets[stop] - keys.offsets[done]) + 16 * (stop - done)
             self._make_room(block)
-            done = space_saving.update_bytes(self._table, keys.data, keys.offsets, done)
+            done = update.update_bytes(self._table, keys.data, keys.offsets, done)
 
     def _make_room(self, more: int) -> None:
         """Compact the arena, into a larger one if need be, so that `more` bytes fit and as much again."""
@@ -111,13 +133,18 @@ class CounterTable:
         self._table = kernels.compact(self._table, np.empty(size, np.uint8))
 
 
-def _fresh_state(counters: int) -> Words:
-    state = np.zeros(9, np.uint64)
-    key, odd = np.frombuffer(fresh_key(), np.uint64)
+def _fresh_state(counters: int, rule: Rule) -> Words:
+    state = np.zeros(10, np.uint64)
     state[layout.COUNTERS] = counters
-    state[layout.KEY] = key
-    state[layout.ODD] = odd | np.uint64(1)
+    state[layout.RULE] = rule.value
+    state[[layout.KEY, layout.ODD]] = _words_of(fresh_key())
     return state
+
+
+def _words_of(hash_key: bytes) -> Words:
+    words = np.frombuffer(hash_key, "<u8").astype(np.uint64)
+    words[1] |= np.uint64(1)
+    return words
 
 
 def _zeros(words: int) -> Words:

@@ -11,11 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.sketches import codec
-from hushcount.sketches.base import Counting, entries_from, entry_arrays
-from hushcount.sketches.counter_table import CounterTable, Entries
+from hushcount.sketches.base import Counting, entries_from, entry_arrays, header_of, restore
+from hushcount.sketches.counter_table import CounterTable, Entries, Rule
 from hushcount.sketches.keys import ByteKeys, Keys, from_kernel
 from hushcount.sketches.shapes import Histogram
-from hushcount.sketches.space_saving import header_of, restore
 
 SPREAD = 3
 FIRST_COUNTERS = 1 << 12
@@ -126,7 +125,7 @@ class GrowingTable:
         self._table.restore(entries)
 
     def _of(self, counters: int) -> CounterTable:
-        return CounterTable(counters, of_bytes=self.of_bytes, spread=SPREAD, evicts=False)
+        return CounterTable(counters, Rule.EXACT, of_bytes=self.of_bytes, spread=SPREAD)
 
 
 def _parts(keys: Keys) -> list[Keys]:

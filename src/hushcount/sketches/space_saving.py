@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from hushcount.privacy import check_count
 from hushcount.sketches import codec
-from hushcount.sketches.base import Counting, entries_from, entry_arrays
-from hushcount.sketches.counter_table import CounterTable, Entries
-from hushcount.sketches.keys import ByteKeys, from_kernel
+from hushcount.sketches.base import Counting, entries_from, entry_arrays, header_of, restore
+from hushcount.sketches.counter_table import CounterTable, Entries, Rule
+from hushcount.sketches.keys import from_kernel
 from hushcount.sketches.shapes import FloorCounters
 
 LARGEST_COUNTERS = 1 << 22
@@ -108,9 +108,8 @@ class SpaceSaving:
         return sketch
 
     def _table(self, of_bytes: bool) -> CounterTable:
-        return CounterTable(
-            self.counters, of_bytes=of_bytes, spread=SPREAD_BYTES if of_bytes else SPREAD_WORDS
-        )
+        spread = SPREAD_BYTES if of_bytes else SPREAD_WORDS
+        return CounterTable(self.counters, Rule.SPACE_SAVING, of_bytes=of_bytes, spread=spread)
 
 
 def check_counters(counters: int) -> int:
@@ -120,23 +119,6 @@ def check_counters(counters: int) -> int:
     if check_count("counters", counters, least=2) > LARGEST_COUNTERS:
         raise ParameterError(f"counters must be at most {LARGEST_COUNTERS}, got {counters}.")
     return int(counters)
-
-
-def header_of(keys: Counting, **fields: Any) -> dict[str, Any]:
-    """The header fields that all counter sketches write."""
-    return {"id": keys.id, "total": keys.total, "key_type": codec.type_to_text(keys.key_type), **fields}
-
-
-def restore(keys: Counting, fields: Mapping[str, Any], entries: Entries) -> None:
-    """Fill new counters with what was written."""
-    keys.id = fields["id"]
-    keys.total = fields["total"]
-    kind = codec.type_from_text(fields["key_type"])
-    if kind is not None:
-        keys.open(kind)
-        if isinstance(entries.keys, ByteKeys) != keys.table.of_bytes:
-            raise ValueError("keys")
-        keys.table.restore(entries)
 
 
 def _floor(entries: Entries, counters: int) -> int:

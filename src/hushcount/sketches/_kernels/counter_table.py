@@ -28,8 +28,12 @@ BLOCK = 128
 AHEAD = 8
 
 # The state: how many keys, the floor, the clock, the end of the window, how many GONE places,
-# how many bytes of the arena are in use; then constants: counters, the hash key.
-USED, FLOOR, CLOCK, END, HOLES, TOP, COUNTERS, KEY, ODD = range(9)
+# how many bytes of the arena are in use; then constants: counters, the hash key,
+# the rule by which a new key finds room.
+USED, FLOOR, CLOCK, END, HOLES, TOP, COUNTERS, KEY, ODD, RULE = range(10)
+
+SPACE_SAVING = 0
+MISRA_GRIES = 1
 
 LENGTH_BITS = _U(24)
 LENGTH_MASK = _U((1 << 24) - 1)

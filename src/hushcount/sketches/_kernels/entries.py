@@ -11,13 +11,16 @@ from hushcount.sketches._kernels.counter_table import (
     CLOCK,
     CLOCK_BITS,
     COUNTERS,
+    FLOOR,
     GONE,
     GRAIN,
     KEY,
     LAST_TIME,
     LENGTH_BITS,
     LENGTH_MASK,
+    MISRA_GRIES,
     ODD,
+    RULE,
     TOP,
     USED,
     Table,
@@ -30,7 +33,8 @@ from hushcount.sketches._kernels.counter_table import (
     slot_of,
 )
 from hushcount.sketches._kernels.hashing import hash_bytes
-from hushcount.sketches._kernels.space_saving import open_window
+from hushcount.sketches._kernels.misra_gries import line_up
+from hushcount.sketches._kernels.windows import open_window
 
 _U = np.uint64
 _ONE, _FOUR = _U(1), _U(4)
@@ -78,10 +82,14 @@ def insert(table: Any, key: Any, count: Any, item: Any) -> Any:
 
 @kernel
 def close_restore(table: Any) -> Any:
-    """After all keys are back: open the window at the smallest count if the table is full."""
+    """After all keys are back: open the window where the table is full, at the floor of its rule."""
     if table.state[USED] == table.state[COUNTERS]:
-        words, _ = collect(table, _U(0xFFFFFFFFFFFFFFFF))
-        open_window(table, words.min() >> CLOCK_BITS)
+        if table.state[RULE] == MISRA_GRIES:
+            open_window(table, table.state[FLOOR])
+            line_up(table)
+        else:
+            words, _ = collect(table, _U(0xFFFFFFFFFFFFFFFF))
+            open_window(table, words.min() >> CLOCK_BITS)
 
 
 @kernel

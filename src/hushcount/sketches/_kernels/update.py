@@ -1,0 +1,179 @@
+"""Batches of keys into a counter table, in blocks: hash and prefetch all, then count one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushcount.sketches._kernels.compiler import inlined, kernel
+from hushcount.sketches._kernels.counter_table import (
+    BLOCK,
+    CLOCK,
+    CLOCK_BITS,
+    COUNTERS,
+    EMPTY,
+    END,
+    FLOOR,
+    GONE,
+    GRAIN,
+    HOLES,
+    KEY,
+    LAST_TIME,
+    MISRA_GRIES,
+    ODD,
+    RULE,
+    SPACE_SAVING,
+    TOP,
+    USED,
+    borrowed,
+    bucket_of,
+    collect,
+    keep_bytes,
+    locate,
+    mark_passed,
+    slot_of,
+    tidy,
+)
+from hushcount.sketches._kernels.hashing import hash_bytes, mix
+from hushcount.sketches._kernels.intrinsics import borrow, prefetch
+from hushcount.sketches._kernels.misra_gries import decrement, pop_zero
+from hushcount.sketches._kernels.space_saving import pop
+from hushcount.sketches._kernels.windows import open_window, push
+
+_U = np.uint64
+_ONE, _THREE, _FOUR = _U(1), _U(3), _U(4)
+
+
+@inlined
+def vacate(table: Any, place: Any) -> Any:
+    """Free a place: GONE if keys have gone past its bucket, else EMPTY."""
+    table.rows[place] = _U(0)
+    table.rows[place | _FOUR] = EMPTY
+    if table.passed[place >> _THREE]:
+        table.rows[place | _FOUR] = GONE
+        table.state[HOLES] += _ONE
+
+
+@kernel
+def restart_clock(table: Any) -> Any:
+    """Number the last updates anew from 1 on, in the same order."""
+    words, places = collect(table, _U(0xFFFFFFFFFFFFFFFF))
+    for index in range(words.size):
+        count = words[index] >> CLOCK_BITS
+        table.rows[_U(places[index]) | _FOUR] = (count << CLOCK_BITS) | _U(index + 1)
+    table.state[CLOCK] = _U(words.size)
+
+
+@inlined
+def replace(table: Any, key: Any, place: Any, clock: Any, item: Any) -> Any:
+    """Put a key that is not tracked into its free place, if the rule finds it a counter."""
+    state = table.state
+    rows = table.rows
+    count = _ONE
+    ref = _U(0)
+    if state[USED] == state[COUNTERS]:
+        if state[RULE] == MISRA_GRIES:
+            evicted, found = pop_zero(table)
+            if not found:
+                decrement(table)
+                return
+        else:
+            evicted = pop(table)
+        count = state[FLOOR] + _ONE
+        if table.refs.size:
+            ref = table.refs[slot_of(evicted)]
+        vacate(table, evicted)
+    else:
+        state[USED] += _ONE
+    if rows[place | _FOUR] == GONE:
+        state[HOLES] -= _ONE
+    rows[place] = key
+    rows[place | _FOUR] = (count << CLOCK_BITS) | clock
+    if table.refs.size:
+        keep_bytes(table, place, ref, item)
+    if count < state[END]:
+        push(table, count, place)
+    elif state[END] == 0 and state[USED] == state[COUNTERS]:
+        open_window(table, _U(state[RULE] == SPACE_SAVING))
+
+
+@inlined
+def advance(table: Any, keys: Any, buckets: Any, count: Any, items: Any) -> Any:
+    """Count a block of keys, one after the other."""
+    data, starts, lengths = items
+    rows = table.rows
+    clock = table.state[CLOCK]
+    for index in range(count):
+        key = keys[index]
+        clock += _ONE
+        item = (data, starts[index], lengths[index])
+        place, found = locate(table, key, buckets[index], item)
+        if found:
+            reached = (rows[place | _FOUR] >> CLOCK_BITS) + _ONE
+            rows[place | _FOUR] = (reached << CLOCK_BITS) | clock
+            if reached < table.state[END]:
+                push(table, reached, place)
+        else:
+            if place >> _THREE != buckets[index]:
+                mark_passed(table, buckets[index], place)
+            replace(table, key, place, clock, item)
+    table.state[CLOCK] = clock
+
+
+@kernel
+def prepare(table: Any) -> Any:
+    """Before a block: keep the clock within its bits, and holes few."""
+    if table.state[CLOCK] + _U(BLOCK) > LAST_TIME:
+        if table.stacks.size > 1:
+            restart_clock(table)
+        else:  # nothing is ever evicted, so the order of updates does not matter
+            table.state[CLOCK] = _U(0)
+    if table.state[HOLES] > _U(table.rows.size >> 5):
+        tidy(table)
+
+
+@kernel
+def update_integers(table: Any, values: Any) -> Any:
+    """Count 64-bit keys in their order."""
+    table = borrowed(table)
+    keys = np.empty(BLOCK, np.uint64)
+    buckets = np.empty(BLOCK, np.uint64)
+    nothing = np.empty(BLOCK, np.uint64)
+    data = np.empty(0, np.uint8)
+    for start in range(0, values.size, BLOCK):
+        count = min(BLOCK, values.size - start)
+        prepare(table)
+        for index in range(count):
+            keys[index] = values[start + index] ^ table.state[KEY]
+            buckets[index] = bucket_of(table, mix(keys[index], table.state[ODD]))
+            prefetch(table.rows, buckets[index] << _THREE)
+        advance(table, borrow(keys), borrow(buckets), count, (borrow(data), borrow(nothing), borrow(nothing)))
+
+
+@kernel
+def update_bytes(table: Any, data: Any, offsets: Any, first: Any) -> Any:
+    """Count byte strings in their order from number `first` on.
+
+    Returns how many of them have been counted: all, or as many as the arena surely has room for.
+    """
+    table = borrowed(table)
+    keys = np.empty(BLOCK, np.uint64)
+    buckets = np.empty(BLOCK, np.uint64)
+    starts = np.empty(BLOCK, np.uint64)
+    lengths = np.empty(BLOCK, np.uint64)
+    for start in range(first, offsets.size - 1, BLOCK):
+        count = min(BLOCK, offsets.size - 1 - start)
+        prepare(table)
+        need = _U(0)
+        for index in range(count):
+            starts[index] = offsets[start + index]
+            lengths[index] = _U(offsets[start + index + 1]) - starts[index]
+            keys[index] = hash_bytes(data, starts[index], lengths[index], table.state[KEY], table.state[ODD])
+            buckets[index] = bucket_of(table, keys[index])
+            prefetch(table.rows, buckets[index] << _THREE)
+            need += (lengths[index] + GRAIN) & ~GRAIN
+        if table.state[TOP] + need > _U(table.arena.size):
+            return start
+        advance(table, borrow(keys), borrow(buckets), count, (borrow(data), borrow(starts), borrow(lengths)))
+    return offsets.size - 1
