@@ -94,6 +94,46 @@ def test_the_worst_subset_is_the_one_of_positive_terms():
         assert reference.worst_subset(old, new, RATIO) == reference.excess(old, new, RATIO)
 
 
+@pytest.mark.parametrize("name", SAMPLING)
+def test_algorithm_4_is_algorithm_5_joined_at_the_integers(name):
+    rows = reference.algorithm_4(RATIO, DELTA, SAMPLING[name])
+    published = reference.reporting(RATIO, DELTA, SAMPLING[name])
+    above = {0: Fraction(0)}
+    for height, (before, after) in enumerate(pairwise(published), start=1):
+        rest = DELTA - max(1 - before - RATIO * (1 - after), 0)
+        step = reference.Step(RATIO, DELTA, before, after, rest)
+        above = {h: step.moved(mass) for h, mass in above.items()}
+        above[height] = Fraction(0)
+        assert rows[height] == {
+            0: 1 - after,
+            **{value: above[value - 1] - above[value] for value in range(1, height + 1)},
+        }
+
+
+def test_equation_5_holds_with_the_corrected_exponent():
+    ratio, length = Fraction(3, 2), 4
+    delta = (ratio - 1) / (ratio**length * (ratio + 1) - 2)  # so that L is an integer
+    masses = reference.reporting(ratio, delta, [Fraction(1)] * (2 * length + 3))
+
+    def rising(i):
+        return delta * (ratio**i - 1) / (ratio - 1)
+
+    for i in range(length + 2):
+        assert masses[i] == rising(i)
+    for i in range(length + 1, 2 * length + 2):
+        assert masses[i] == 1 - rising(2 * length + 1 - i)
+        assert masses[i] != 1 - rising(2 * length + 2 - i)  # as printed
+    assert masses[2 * length + 1] == 1 > masses[2 * length]
+
+
+def test_ppswor_by_count_is_the_smaller_of_the_optimum_and_the_sample():  # 004, Lemma 4.4
+    grid, scheme = keys_grid(Budget(0.2, 1e-3)), Ppswor(0.03)
+    masses, free = Rows(grid, scheme).reporting(0, 300), Rows(grid).reporting(0, 300)
+    sampling = [scheme.integer_probability(i, grid.width) for i in range(301)]
+    first = next(i for i in range(301) if free[i] > sampling[i])
+    assert masses == free[:first] + sampling[first:]
+
+
 @pytest.mark.parametrize("name", ["every-key", "ppswor", "random-3"])
 def test_integer_map_is_algorithm_5_with_unit_intervals_joined(name):
     """Mass above each height agrees with the rational rows; only the rounding of 2^-128 is between them."""
