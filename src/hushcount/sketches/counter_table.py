@@ -149,11 +149,18 @@ def _words_of(hash_key: bytes) -> Words:
 
 def _zeros(words: int) -> Words:
     """Zeros that begin on a page, so that a bucket is one cache line; on large pages where there are any."""
-    pages = mmap.mmap(-1, max(8 * words, 1))
+    pages = _private_pages(max(8 * words, 1))
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):
             pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, np.uint64, words)
+
+
+def _private_pages(size: int) -> mmap.mmap:
+    """Memory of this process alone; by default a fork would write into the table of its parent."""
+    if hasattr(mmap, "MAP_ANONYMOUS"):
+        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return mmap.mmap(-1, size)
 
 
 def _stacks(window: int, counters: int) -> npt.NDArray[np.uint32]:
