@@ -15,7 +15,9 @@ from hushcount.sketches._kernels.counter_table import (
     CLOCK_BITS,
     END,
     FLOOR,
+    LENGTH_BITS,
     WINDOW,
+    slot_of,
 )
 from hushcount.sketches._kernels.intrinsics import prefetch
 from hushcount.sketches._kernels.windows import open_window
@@ -46,5 +48,16 @@ def pop(table: Any) -> Any:
             break
     table.tops[stack] = top
     if top >= AHEAD:
-        prefetch(table.rows, _U(table.stacks[stack, top - AHEAD]))
+        foresee_next(table, stack, top)
     return place
+
+
+@inlined
+def foresee_next(table: Any, stack: Any, top: Any) -> Any:
+    """Ask for the rows, and for bytes the strings, of the keys to be evicted soon."""
+    later = _U(table.stacks[stack, top - AHEAD])
+    prefetch(table.rows, later)
+    if table.refs.size:
+        prefetch(table.refs, slot_of(later))
+        soon = _U(table.stacks[stack, top - AHEAD // 2])
+        prefetch(table.arena, table.refs[slot_of(soon)] >> LENGTH_BITS)
