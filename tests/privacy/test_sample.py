@@ -181,6 +181,22 @@ def test_every_row_to_60_is_private_in_integers(name):
         assert max(law) <= i
 
 
+@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("tokens", [3, 8])
+def test_rows_of_tokens_are_private_in_integers(name, tokens):
+    budget = Budget(0.5, 1e-3)
+    grid = values_grid(budget, tokens)
+    rows, joined = Rows(grid, SCHEMES[name], tokens), Rows(grid, SCHEMES[name])
+    laws = [rows.row(i) for i in range(41)]
+    limit = Fraction(1e-3) * grid.whole
+    for old, new in pairwise(laws):
+        assert max(grid.excess(new, old), grid.excess(old, new)) <= limit
+    values: dict[int, int] = {}
+    for token, mass in laws[40].items():
+        values[-(-token // tokens)] = values.get(-(-token // tokens), 0) + mass
+    assert values == joined.row(40)
+
+
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("name", SCHEMES)
 def test_keys_alone_are_private_in_integers(budget, name):

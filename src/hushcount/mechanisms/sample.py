@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, check_shape, keep
 from hushcount.mechanisms.sample_filter import draw_values
 from hushcount.mechanisms.sample_grid import keys_grid, values_grid
 from hushcount.mechanisms.sample_law import Counts, Floats, SampleLaw
 from hushcount.mechanisms.sample_rows import Rows
 from hushcount.mechanisms.truncated_geometric import uniform_from
-from hushcount.privacy import Budget, Guarantee
+from hushcount.privacy import Budget, Guarantee, check_count
 from hushcount.release import Release
 from hushcount.sketches.sampling_schemes import EVERY_KEY, Scheme
 from hushcount.sketches.shapes import Histogram
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from hushcount.randomness import Bits
 
+LARGEST_TOKENS = 1024
 WAY_OUT = (
     "release the aggregated counts, whose sampling is drawn in secret, or first release with"
     ' mechanism="truncated-geometric" and sample that'
@@ -37,13 +39,15 @@ class PrivateSample:
         probability that any (epsilon, delta)-DP release of that sample has.
     Neighbours: add or remove one event.
     Assumes: one key moves by one; the scheme is public; the sampling is drawn here, fresh and secret.
-    Parameters: the scheme; rows of sample_rows.Rows.
+    Parameters: the scheme; rows of sample_rows.Rows. Sanitised counts are integers (Algorithm 4 of 004), or
+        multiples of 1 / tokens (Algorithm 5, corrected), which keep more of the order of the keys.
     Proof: docs/proofs/sample.md, sections 2 and 4. Checked by: tests/privacy/test_sample.py
     """
 
     budget: Budget
     public: PublicParameters = NOTHING_PUBLIC
     scheme: Scheme = EVERY_KEY
+    tokens: int = 1
     rows: Rows = field(init=False)
 
     name: ClassVar[str] = "sample"
@@ -57,7 +61,10 @@ class PrivateSample:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", Rows(values_grid(self.budget), self.scheme))
+        if check_count("tokens", self.tokens) > LARGEST_TOKENS:
+            raise ParameterError(f"tokens must be at most {LARGEST_TOKENS}, got {self.tokens}.")
+        rows = Rows(values_grid(self.budget, self.tokens), self.scheme, self.tokens)
+        object.__setattr__(self, "rows", rows)
 
     def release(self, shape: Histogram, bits: Bits) -> Release:
         """Draw the sample and its sanitised counts in one step."""
@@ -65,7 +72,7 @@ class PrivateSample:
         values = draw_values(self.rows, shape.counts, bits)
         published = values >= 1
         guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
-        error = SampleError(SampleLaw.of(self.budget, self.scheme))
+        error = SampleError(SampleLaw.of(self.budget, self.scheme), tokens=self.tokens)
         return Release.of(keep(shape.keys, published), values[published], guarantee, error)
 
 
@@ -75,6 +82,7 @@ class SampleError:
 
     law: SampleLaw
     offset: int = 0
+    tokens: int = 1
 
     def interval(self, confidence: float) -> tuple[int, int]:
         """The most likely count and the true one both lie at most `depth` above the sanitised one."""
@@ -93,12 +101,12 @@ class SampleError:
         )
 
     def values(self, counts: Counts) -> Counts:
-        """The sanitised values that published counts stand for: themselves."""
-        return counts
+        """The integer values that published tokens belong to."""
+        return -(-counts // self.tokens)
 
     def columns(self, counts: Counts, confidence: float) -> dict[str, Counts | Floats]:
         """The columns of the table, by what was published."""
-        distinct, inverse = np.unique(counts, return_inverse=True)
+        distinct, inverse = np.unique(self.values(counts), return_inverse=True)
         likely = self.law.most_likely(distinct)
         lower, upper = self.law.bounds(distinct, 1 - confidence)
         estimate = likely / self.law.reporting(likely)
@@ -106,7 +114,7 @@ class SampleError:
             "count": likely[inverse],
             "lower": lower[inverse],
             "upper": upper[inverse],
-            "sanitised": counts,
+            "sanitised": counts if self.tokens == 1 else counts / self.tokens,
             "estimate": estimate[inverse],
         }
 

@@ -83,13 +83,30 @@ def back_bounds(rows: Rows, mass: Bounds, before: Bounds, after: Bounds) -> Boun
     """Bounds of Grid.back."""
     ratio, step = _constants(rows)
     margin = WIDEN * (1 + ratio)
-    least = np.clip(step - (1 - before.low) + ratio * (1 - after.high) - margin, 0.0, step)
-    most = np.clip(step - (1 - before.high) + ratio * (1 - after.low) + margin, 0.0, step)
+    least, most = _rest_bounds(rows, before, after)
     rising_low = (mass.low - step) / ratio - WIDEN * (mass.low + step)
     rising_high = (mass.high - step) / ratio + WIDEN * (mass.high + step)
     falling_low = before.low - most - ratio * (after.high - mass.low) - margin
     falling_high = before.high - least - ratio * (after.low - mass.high) + margin
     return Bounds(np.maximum(rising_low, falling_low), np.maximum(rising_high, falling_high))
+
+
+def entered_bounds(rows: Rows, before: Bounds, after: Bounds) -> Bounds:
+    """Bounds of Grid.move(0), the mass of the highest value."""
+    ratio, step = _constants(rows)
+    margin = WIDEN * (1 + ratio)
+    least, most = _rest_bounds(rows, before, after)
+    low = after.low - np.maximum(before.high - least, 0.0) / ratio - margin
+    high = after.high - np.maximum(before.low - most, 0.0) / ratio + margin
+    return Bounds(np.maximum(np.minimum(step * (1 - WIDEN), low), 0.0), np.minimum(step * (1 + WIDEN), high))
+
+
+def _rest_bounds(rows: Rows, before: Bounds, after: Bounds) -> tuple[Floats, Floats]:
+    ratio, step = _constants(rows)
+    margin = WIDEN * (1 + ratio)
+    least = np.clip(step - (1 - before.low) + ratio * (1 - after.high) - margin, 0.0, step)
+    most = np.clip(step - (1 - before.high) + ratio * (1 - after.low) + margin, 0.0, step)
+    return least, most
 
 
 def _constants(rows: Rows) -> tuple[float, float]:

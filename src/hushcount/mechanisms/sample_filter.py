@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.mechanisms.sample_bounds import Bounds, Counts, Window, back_bounds, sampling_bounds
+from hushcount.mechanisms.sample_bounds import (
+    WIDEN,
+    Bounds,
+    Counts,
+    Window,
+    back_bounds,
+    entered_bounds,
+    sampling_bounds,
+)
 from hushcount.mechanisms.sample_rows import Rows
 from hushcount.mechanisms.truncated_geometric import TruncatedGeometricLaw, uniform_from
 
@@ -30,7 +38,7 @@ OPEN = -1
 
 
 def draw_values(rows: Rows, counts: Counts, bits: Bits) -> Counts:
-    """Sanitised values of independent keys with these counts; 0 is not published."""
+    """Tokens of independent keys with these counts; 0 is not published."""
     values = np.zeros(len(counts), dtype=np.int64)
     steady = _steady(rows, counts)
     noise = TruncatedGeometricLaw.of(rows.grid).sample(int(steady.sum()), bits)
@@ -53,7 +61,7 @@ def uniform_bounds(words: Words) -> Bounds:
 
 
 def walk(rows: Rows, counts: Counts, uniforms: Bounds) -> Counts:
-    """Values where the bounds agree, OPEN elsewhere."""
+    """Tokens where the bounds agree, OPEN elsewhere."""
     window = Window.of(rows, counts)
     after = window.at(counts)
     published = uniforms.high < after.low
@@ -63,18 +71,33 @@ def walk(rows: Rows, counts: Counts, uniforms: Bounds) -> Counts:
     for step in range(rows.warm_up):
         heights = counts[alive] - step
         before = window.at(heights - 1)
-        mass = back_bounds(rows, mass, before, after)
-        ends, goes_on = mass.high < 0, mass.low >= 0
-        values[alive[ends]] = heights[ends]
-        alive, mass, after = alive[goes_on], mass.where(goes_on), before.where(goes_on)
+        further = back_bounds(rows, mass, before, after)
+        ends, goes_on = further.high < 0, further.low >= 0
+        entered = entered_bounds(rows, before.where(ends), after.where(ends))
+        values[alive[ends]] = _tokens(rows.tokens, heights[ends], mass.where(ends), entered)
+        alive, mass, after = alive[goes_on], further.where(goes_on), before.where(goes_on)
         if not len(alive):
             break
     return values
 
 
+def _tokens(tokens: int, heights: Counts, mass: Bounds, entered: Bounds) -> Counts:
+    """The tokens at these masses from the top of the highest value, OPEN where the bounds disagree."""
+    if tokens == 1:
+        return heights
+    with np.errstate(divide="ignore"):
+        least = np.floor(tokens * mass.low / entered.high * (1 - WIDEN))
+        most = np.floor(tokens * mass.high / entered.low * (1 + WIDEN))
+    part = np.clip(least, 0, tokens - 1)
+    agreed = part == np.clip(most, 0, tokens - 1)
+    return np.where(agreed, heights * tokens - part.astype(np.int64), OPEN)
+
+
 def _steady(rows: Rows, counts: Counts) -> Mask:
     start = rows.stationary_from
-    return np.zeros(len(counts), dtype=np.bool_) if start is None else counts >= start
+    if start is None or rows.tokens > 1:
+        return np.zeros(len(counts), dtype=np.bool_)
+    return counts >= start
 
 
 def _blocks(rows: Rows, counts: Counts) -> Iterator[slice]:

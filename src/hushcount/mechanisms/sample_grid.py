@@ -70,23 +70,23 @@ class Grid:
 
 def keys_grid(budget: Budget) -> Grid:
     """The grid for keys without values, and for rows rounded cell by cell: no slack is needed."""
-    return _grid(budget.epsilon, budget.delta, slack=False)
+    return _grid(budget.epsilon, budget.delta, tokens=0)
 
 
-def values_grid(budget: Budget) -> Grid:
-    """The grid for maps of masses: the step leaves room for the rounding of `depth` values."""
-    return _grid(budget.epsilon, budget.delta, slack=True)
+def values_grid(budget: Budget, tokens: int = 1) -> Grid:
+    """The grid for maps of masses: the step leaves room for the rounding of every token of a row."""
+    return _grid(budget.epsilon, budget.delta, tokens)
 
 
 @lru_cache(maxsize=64)
-def _grid(epsilon: float, delta: float, slack: bool) -> Grid:
+def _grid(epsilon: float, delta: float, tokens: int) -> Grid:
     depth = _depth(epsilon, delta)
     width = 64 * math.ceil((2 * -math.log2(delta) + epsilon / math.log(2) + 64) / 64)
     _, high = exp_interval(Fraction(epsilon), SHIFT + 64)
     ratio = (1 << (2 * SHIFT + 64)) // high
     step = math.floor(Fraction(delta) * (1 << width))
-    if slack:
-        step -= -(-ratio >> SHIFT) * (depth + 4)
+    if tokens:
+        step -= -(-ratio >> SHIFT) * (tokens * depth + 4)
     return Grid(width, ratio, step, depth)
 
 

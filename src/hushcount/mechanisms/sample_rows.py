@@ -26,10 +26,15 @@ def stationary_masses(grid: Grid) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one grid and one sampling scheme."""
+    """The rows of one grid and one sampling scheme.
+
+    Every value is divided into `tokens` tokens of equal mass where it enters: value j is the tokens
+    (j - 1) tokens + 1 .. j tokens. More tokens keep more of the order of Algorithm 5.
+    """
 
     grid: Grid
     scheme: Scheme = EVERY_KEY
+    tokens: int = 1
     warm_up: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,18 +57,20 @@ class Rows:
         return masses
 
     def row(self, count: int) -> dict[int, int]:
-        """Masses of row `count` by value, 0 for not published; zero masses left out."""
+        """Masses of row `count` by token, 0 for not published; zero masses left out."""
         first = max(0, count - self.grid.depth)
         reporting = self.reporting(first, count)
-        above = {first: 0}
+        above = {first * self.tokens: 0}
         for height, (before, after) in enumerate(pairwise(reporting), start=first + 1):
-            above = {value: self.grid.move(mass, before, after) for value, mass in above.items()}
-            above[height] = 0
+            above = {token: self.grid.move(mass, before, after) for token, mass in above.items()}
+            entered = above[(height - 1) * self.tokens]
+            for part in range(self.tokens):
+                above[height * self.tokens - part] = -(-part * entered // self.tokens)
         return self._cells(above, reporting[-1])
 
     def draw(self, count: int, uniform: int) -> int:
-        """The value of a key of this count at a uniform integer below 2^width; 0 is not published."""
-        if self.stationary_from is not None and count >= self.stationary_from:
+        """The token of a key of this count at a uniform integer below 2^width; 0 is not published."""
+        if self.tokens == 1 and self.stationary_from is not None and count >= self.stationary_from:
             return max(0, count - bisect_right(stationary_masses(self.grid), uniform) + 1)
         (published,) = self.reporting(count, count)
         return self._walk(count, uniform) if uniform < published else 0
@@ -71,14 +78,15 @@ class Rows:
     def _walk(self, count: int, uniform: int) -> int:
         first = max(0, count - self.grid.depth)
         reporting = self.reporting(first, count)
-        mass, height = uniform, count
-        while height > first:
+        mass = uniform
+        for height in range(count, first, -1):
             before, after = reporting[height - first - 1], reporting[height - first]
-            mass = self.grid.back(mass, before, after)
-            if mass < 0:
-                break
-            height -= 1
-        return height
+            further = self.grid.back(mass, before, after)
+            if further < 0:
+                entered = self.grid.move(0, before, after)
+                return height * self.tokens - mass * self.tokens // entered
+            mass = further
+        raise AssertionError("a row is deeper than its bound")
 
     def _cells(self, above: dict[int, int], published: int) -> dict[int, int]:
         heights = sorted(above)

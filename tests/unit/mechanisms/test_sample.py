@@ -60,6 +60,46 @@ def test_the_walk_between_bounds_decides_as_the_integers_do(budget, scheme):
         assert value == OPEN or ends == {value}
 
 
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.name)
+def test_tokens_are_decided_as_the_integers_do(scheme):
+    rows = Rows(values_grid(Budget(1.0, 1e-6), 16), scheme, 16)
+    counts = mixed_counts(30, 7)
+    generator = np.random.default_rng(8)
+    words = (scheme.probability(counts) * generator.random(30) * (2.0**64 - 4096)).astype(np.uint64)
+    tokens = walk(rows, counts, uniform_bounds(words))
+    shift = rows.grid.width - 64
+    assert (tokens > 0).sum() >= 5
+    for count, word, token in zip(counts.tolist(), words.tolist(), tokens.tolist(), strict=True):
+        ends = {rows.draw(count, word << shift), rows.draw(count, ((word + 1) << shift) - 1)}
+        assert token == OPEN or ends == {token}
+
+
+def test_the_integer_draw_has_the_masses_of_the_tokens():
+    rows = Rows(values_grid(Budget(0.7, 1e-4), 5), Ppswor(0.05), 5)
+    for count in (1, 2, 9, 30):
+        start = 0
+        for token, mass in sorted(rows.row(count).items(), reverse=True):
+            for uniform in (start, start + mass - 1):
+                assert rows.draw(count, uniform) == token
+            start += mass
+        assert start == rows.grid.whole
+
+
+def test_a_release_of_tokens_orders_more_finely():
+    counts = [200_000, 30_000, 700, 90, 40, 3]
+    release = PrivateSample(Budget(1.0, 1e-6), tokens=8).release(histogram(counts), SeededBits(4))
+    rows = release.table.to_pylist()
+    assert [row["key"] for row in rows] == [0, 1, 2, 3, 4]
+    assert all(row["sanitised"] * 8 == int(row["sanitised"] * 8) for row in rows)
+    assert any(row["sanitised"] != int(row["sanitised"]) for row in rows)
+    assert all(row["lower"] <= counts[row["key"]] <= row["upper"] for row in rows)
+    assert release.sum().value == pytest.approx(sum(counts), abs=60)
+    for tokens, text in ((0, "at least 1, got 0."), (2000, "at most 1024, got 2000.")):
+        with pytest.raises(ParameterError) as error:
+            PrivateSample(Budget(1.0, 1e-6), tokens=tokens)
+        assert str(error.value) == f"tokens must be {text}"
+
+
 def test_the_walk_leaves_open_what_it_cannot_decide():
     rows = Rows(values_grid(Budget(1.0, 1e-6)), Ppswor(0.01))
     count = 30
