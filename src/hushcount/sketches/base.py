@@ -12,8 +12,9 @@ import pyarrow as pa
 from hushcount.errors import DataError
 from hushcount.randomness import fresh_key
 from hushcount.sketches.codec import type_from_text, type_to_text
+from hushcount.sketches.consistency import check_fields, check_keys
 from hushcount.sketches.counter_table import LARGEST_TOTAL, Entries
-from hushcount.sketches.keys import ByteKeys, Keys, held_as, is_bytes, key_arrays, to_kernel
+from hushcount.sketches.keys import ByteKeys, Keys, asked_arrays, held_as, is_bytes, key_arrays, to_kernel
 
 BUFFER = 4096
 
@@ -55,6 +56,8 @@ class Counting:
 
     def add(self, key: Any) -> None:
         """Count one key; a few thousand wait together."""
+        if self._buffer and type(key) is not type(self._buffer[-1]):
+            self.flush()  # so that a key of another type fails without those that wait
         self._buffer.append(key)
         if len(self._buffer) >= BUFFER:
             self.flush()
@@ -73,7 +76,7 @@ class Counting:
     def lookup(self, keys: Any) -> npt.NDArray[np.int64]:
         """Counts of keys, 0 for those not tracked."""
         self.flush()
-        arrays = list(key_arrays(keys))
+        arrays = list(asked_arrays(keys))
         if self.table is None:
             return np.zeros(sum(map(len, arrays)), np.int64)
         found = [self.table.lookup(to_kernel(array, self.key_type)) for array in arrays]
@@ -124,13 +127,15 @@ def restore(
     keys: Counting, fields: Mapping[str, Any], entries: Entries, floor: int = 0, order: bytes = b""
 ) -> None:
     """Fill new counters with what was written; `order` is the hash key of a table that ranks by hash."""
+    kind = type_from_text(fields["key_type"])
+    check_fields(fields, entries, kind, floor)
     keys.id = fields["id"]
     keys.total = fields["total"]
-    kind = type_from_text(fields["key_type"])
     if kind is not None:
+        check_keys(entries.keys, kind)
         keys.open(kind)
-        if isinstance(entries.keys, ByteKeys) != keys.table.of_bytes:
-            raise ValueError("keys")
         if order:
             keys.table.rewind(order, floor)
         keys.table.restore(entries)
+        if len(keys.table.entries()) != len(entries):  # a key that came twice took its own place
+            raise ValueError("keys")

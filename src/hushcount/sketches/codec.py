@@ -34,6 +34,21 @@ _CLASSES = {
 }
 
 
+_DTYPES = ("<i8", "<u8", "|u1")
+
+# Whatever may come up when bytes with a good checksum do not describe a sketch.
+_MISFITS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    pa.ArrowException,
+)
+
+
 class Saved(Protocol):
     """What a sketch gives to be written, and takes to be made again."""
 
@@ -68,13 +83,15 @@ def load(source: str | os.PathLike[str] | bytes) -> Any:
 def load_with_position(source: str | os.PathLike[str] | bytes) -> tuple[Any, dict[str, Any] | None]:
     """Make a sketch again, and the position that was saved beside it."""
     name, data = _read(source)
-    header, body = _open(name, data)
+    _check(name, data)
     try:
+        header, body = _split(data)
         module, kind = _CLASSES[header["kind"]]
         sketch = getattr(import_module(module), kind).from_parts(header["fields"], _arrays(header, body))
-    except (KeyError, ValueError, TypeError, IndexError, pa.ArrowException):
+        position: dict[str, Any] | None = header["position"]
+    except _MISFITS:
         raise SketchFileError(f"{name} is damaged: its parts do not fit together.") from None
-    return sketch, header["position"]
+    return sketch, position
 
 
 def _read(source: str | os.PathLike[str] | bytes) -> tuple[str, bytes]:
@@ -90,7 +107,7 @@ def _read(source: str | os.PathLike[str] | bytes) -> tuple[str, bytes]:
         ) from None
 
 
-def _open(name: str, data: bytes) -> tuple[dict[str, Any], bytes]:
+def _check(name: str, data: bytes) -> None:
     if data[: len(MAGIC)] != MAGIC:
         raise SketchFileError(f"{name} is not a hushcount sketch.")
     version = int.from_bytes(data[8:12], "little")
@@ -100,8 +117,15 @@ def _open(name: str, data: bytes) -> tuple[dict[str, Any], bytes]:
         )
     if len(data) < _FRONT + _CHECKSUM or hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
         raise SketchFileError(f"{name} is damaged: its checksum does not fit.")
+
+
+def _split(data: bytes) -> tuple[dict[str, Any], bytes]:
+    if int.from_bytes(data[8:12], "little") != VERSION:
+        raise ValueError("version")
     stop = _FRONT + int.from_bytes(data[12:_FRONT], "little")
     header: dict[str, Any] = json.loads(data[_FRONT:stop])
+    if not isinstance(header["position"], dict | None):
+        raise ValueError("position")
     return header, data[stop:-_CHECKSUM]
 
 
@@ -109,6 +133,8 @@ def _arrays(header: Mapping[str, Any], body: bytes) -> Arrays:
     arrays: Arrays = {}
     offset = 0
     for name, kind, length in header["arrays"]:
+        if kind not in _DTYPES or type(length) is not int or length < 0 or name in arrays:
+            raise ValueError("arrays")
         dtype = np.dtype(kind)
         arrays[name] = np.frombuffer(body, dtype, length, offset).astype(dtype.newbyteorder("="))
         offset += length * dtype.itemsize

@@ -38,17 +38,29 @@ def key_arrays(keys: Any) -> Iterator[pa.Array]:
     >>> [array.to_pylist() for array in key_arrays(["a", None, "b"])]
     [['a', 'b']]
     """
+    for array, _ in _batches(keys):
+        yield array
+
+
+def asked_arrays(keys: Any) -> Iterator[pa.Array]:
+    """Keys to be looked up as Arrow arrays: one answer each, so none may be null."""
+    for array, rows in _batches(keys):
+        if len(array) < rows:
+            raise KeyTypeError("keys to look up must not be null.")
+        yield array
+
+
+def _batches(keys: Any) -> Iterator[tuple[pa.Array, int]]:
+    """Keys without nulls, and how many rows they are of."""
     from hushcount.sources import open_source
 
     if isinstance(keys, str | bytes):
-        raise KeyTypeError(
-            f"update takes a batch of keys, got one {type(keys).__name__}; use add for one key."
-        )
+        raise KeyTypeError(f"keys must be a batch, got one {type(keys).__name__}; to count one key use add.")
     for batch in open_source(keys).batches():
         array = batch.keys
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
-        yield array
+        yield array, batch.rows
 
 
 def held_as(kind: pa.DataType) -> pa.DataType:

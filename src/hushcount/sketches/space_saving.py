@@ -95,6 +95,10 @@ class SpaceSaving:
         """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
         codec.save(self, path, position)
 
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Copies and pickles go by the bytes of the sketch."""
+        return codec.load, (self.to_bytes(),)
+
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""
         entries = self._keys.entries()
