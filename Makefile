@@ -17,6 +17,7 @@ COMPILE := $(VENV)-lock/bin/pip-compile --quiet --generate-hashes --no-emit-inde
 .PHONY: demo test lint bench lock clean
 
 demo: $(VENV)/runtime
+	@echo "The first run compiles the counting loops: a few seconds."
 	$(BIN)/hushcount top examples/searches.parquet --column query --epsilon 1 --delta 1e-8 --limit 20 --table
 
 test: $(VENV)/dev

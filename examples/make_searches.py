@@ -73,7 +73,7 @@ def searches() -> pa.Table:
             chosen[row] = f"{generator.choice(LETTERS)} {generator.randrange(10**7):07}"
     seconds = sorted(generator.choices(range(WEEK), k=ROWS))
     times = [START + timedelta(seconds=second - second % 60) for second in seconds]
-    return pa.table({"time": pa.array(times, pa.timestamp("s")), "query": chosen})
+    return pa.table({"time": pa.array(times, pa.timestamp("ms")), "query": chosen})
 
 
 def vocabulary(generator: random.Random) -> list[str]:

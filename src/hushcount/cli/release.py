@@ -14,7 +14,7 @@ Example:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Publish a sketch file with differential privacy.")
 @click.argument("sketch")
 @options.options(*options.RELEASE)
 def release(sketch: str, **values: Any) -> None:

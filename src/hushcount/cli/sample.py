@@ -34,7 +34,7 @@ interval, estimate the count over the probability to be published: add it up for
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Publish a weighted sample of the keys.")
 @options.options(
     options.FILE,
     *options.SOURCE,
