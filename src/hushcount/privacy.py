@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from hushcount.errors import ParameterError
 
@@ -139,12 +140,12 @@ def check_max_events(max_events: int | None, delta: float) -> int | None:
     return bound
 
 
-def _number(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        try:
-            if isinstance(value, bool | str | bytes):
-                raise TypeError
-            return float(value)
-        except (TypeError, ValueError):
-            raise ParameterError(f"{name} must be a number, got {value!r}.") from None
-    return float(value)
+def _number(name: str, value: Any) -> float:
+    try:
+        if isinstance(value, bool | str | bytes):
+            raise TypeError
+        return float(value)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be a number, got {value!r}.") from None

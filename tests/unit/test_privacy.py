@@ -26,7 +26,7 @@ def test_budget():
     assert isinstance(Budget(1, 1e-8).epsilon, float)
 
 
-@pytest.mark.parametrize("value", [0, -1, -0.0, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [0, -1, -0.0, math.nan, math.inf, -math.inf, 10**400])
 def test_epsilon(value):
     assert refusal(Budget, value, 1e-6) == f"epsilon must be a finite number above 0, got {value}."
 
