@@ -41,7 +41,7 @@ class PrivateSample:
     Assumes: one key moves by one; the scheme is public; the sampling is drawn here, fresh and secret.
     Parameters: the scheme; rows of sample_rows.Rows. Sanitised counts are integers (Algorithm 4 of 004), or
         multiples of 1 / tokens (Algorithm 5, corrected), which keep more of the order of the keys.
-    Proof: docs/proofs/sample.md, sections 2 and 4. Checked by: tests/privacy/test_sample.py
+    Proof: docs/proofs/sample.md, sections 2 and 4. Checked by: tests/privacy/test_sample_integers.py
     """
 
     budget: Budget
@@ -138,7 +138,7 @@ class PrivateSampleKeys:
     Neighbours: add or remove one event.
     Assumes: as PrivateSample.
     Parameters: pi_i of Algorithm 3 of 004, in integers.
-    Proof: docs/proofs/sample.md, sections 1 and 4. Checked by: tests/privacy/test_sample.py
+    Proof: docs/proofs/sample.md, sections 1 and 4. Checked by: tests/privacy/test_sample_integers.py
     """
 
     budget: Budget

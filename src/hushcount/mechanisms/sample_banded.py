@@ -116,7 +116,7 @@ class PrivateSampleBanded:
     Neighbours: add or remove one event.
     Assumes: as PrivateSample; counts up to 65536, or a scheme that samples all larger ones for certain.
     Parameters: the scheme; rows of banded_rows.
-    Proof: docs/proofs/sample.md, section 5. Checked by: tests/privacy/test_sample.py
+    Proof: docs/proofs/sample.md, section 5. Checked by: tests/privacy/test_sample_integers.py
     """
 
     budget: Budget

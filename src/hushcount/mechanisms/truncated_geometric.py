@@ -102,7 +102,7 @@ class TruncatedGeometric:
     Neighbours: add or remove one event.
     Assumes: one key moves by one; only keys with a count of at least 1 are in the histogram.
     Parameters: K, TruncatedGeometricLaw; published count = count - K + median of K.
-    Proof: docs/proofs/sample.md, section 3. Checked by: tests/privacy/test_sample.py
+    Proof: docs/proofs/sample.md, section 3. Checked by: tests/privacy/test_sample_integers.py
     """
 
     budget: Budget

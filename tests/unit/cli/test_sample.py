@@ -9,7 +9,7 @@ from pyarrow import parquet
 from hushcount.cli.main import main
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
-KEYS = ["tea"] * 9000 + ["milk"] * 6000 + [f"secret{i}" for i in range(50)]
+KEYS = ["tea"] * 9000 + ["milk"] * 6000 + [f"rare{i}" for i in range(50)]
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_pipe(run):
     assert [line[0] for line in lines[1:]] == ["tea", "milk"]
     assert err.startswith("Protects one event, not one person.")
     assert "private weighted sampling" in err
-    assert "secret" not in out + err
+    assert "rare" not in out + err
 
 
 def test_json_size_and_output(run):
