@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from hushcount.release import Release
 
 
+LARGEST_GRID = 32
+
+
 @dataclass(frozen=True, slots=True)
 class Rank:
     """The place of a key among the published ones, 1 for the largest; ties share a range."""
@@ -80,6 +83,18 @@ def expected_kendall_tau(law: RowLaw, counts: npt.ArrayLike) -> float:
             agreed += weight * (2 * concordance(law, count, int(distinct[other])) - 1)
             pairs += weight
     return agreed / pairs
+
+
+def kendall_tau(release: Release) -> float:
+    """The expected rank correlation for published keys, had they their most likely counts.
+
+    At most 32 counts spread over the published ones stand for all.
+    """
+    error = check_sanitised(release)
+    counts = np.unique(error.law.most_likely(error.values(release.counts.to_numpy())))
+    if len(counts) > LARGEST_GRID:
+        counts = counts[np.linspace(0, len(counts) - 1, LARGEST_GRID).astype(np.intp)]
+    return expected_kendall_tau(error.law, counts)
 
 
 def _with_zero(law: RowLaw, count: int) -> tuple[Counts, Floats]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hushcount.release import Release
 
 BAR_CELLS = 20
+COMMON = ("count", "lower", "upper")
 EIGHTHS = " ▏▎▍▌▋▊▉"
 FULL = "█"
 TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -73,9 +74,13 @@ def rich_table(release: Release, rows: int | None = None) -> Table:
     table = _frame(
         names, release.confidence, [max(map(len, column)) for column in zip(*numbers, strict=True)]
     )
+    further = [name for name in shown.table.column_names if name not in (*names, *COMMON)]
+    for name in further:
+        table.add_column(name, justify="right", style="dim", no_wrap=True)
     for row, (rank, count, bounds) in zip(values, numbers, strict=True):
         keys = [Text(visible(row[name]), no_wrap=True, overflow="ellipsis") for name in names]
-        table.add_row(rank, *keys, count, bounds, bar(row["count"], largest))
+        more = [_number(row[name]) for name in further]
+        table.add_row(rank, *keys, count, bounds, bar(row["count"], largest), *more)
     return table
 
 

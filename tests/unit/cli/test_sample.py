@@ -50,6 +50,7 @@ def test_json_size_and_output(run):
 def test_table(run):
     code, out, _ = run("a.parquet", "-c", "item", "--rate", "1", "--power", "0", "--table", *BUDGET)
     assert code == 0
+    assert out.splitlines()[1].split() == ["#", "key", "count", "95%", "interval", "sanitised", "estimate"]
     assert "tea" in out
 
 

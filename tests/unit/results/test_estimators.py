@@ -24,7 +24,7 @@ from hushcount.results.estimators import (
     sum_accuracy,
     unbiased,
 )
-from hushcount.results.ordinal import concordance, expected_kendall_tau, quantiles, rank
+from hushcount.results.ordinal import concordance, expected_kendall_tau, kendall_tau, quantiles, rank
 from hushcount.sketches.sampling_schemes import EVERY_KEY, Pps, Ppswor
 from hushcount.sketches.shapes import FloorCounters, Histogram
 
@@ -172,6 +172,8 @@ def test_kendall_tau_grows_with_the_distance_of_the_counts():
     law = SampleLaw.of(BUDGET)
     near, far = (expected_kendall_tau(law, np.arange(20, 26) * step) for step in (1, 10))
     assert 0 < near < far <= 1
+    release = TruncatedGeometric(BUDGET).release(histogram(np.arange(30, 130)), SeededBits(3))
+    assert 0.9 < kendall_tau(release) <= 1
     with pytest.raises(ParameterError) as error:
         expected_kendall_tau(law, [5, 5])
     assert str(error.value) == "counts must hold at least two distinct values, got 1."
