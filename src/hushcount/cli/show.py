@@ -71,14 +71,27 @@ def progress_bar() -> Iterator[Progress | None]:
         parts.SpinnerColumn(),
         parts.BarColumn(),
         parts.TaskProgressColumn(),
-        parts.DownloadColumn(),
+        parts.TextColumn("{task.description}"),
         parts.TimeRemainingColumn(),
         console=_console(sys.stderr),
         transient=True,
     )
     with bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, size: bar.update(task, completed=done, total=size)
+        task = bar.add_task("starting", total=None)
+        yield lambda done, size: bar.update(
+            task, completed=done, total=size, description=megabytes(done, size)
+        )
+
+
+def megabytes(done: int, size: int | None) -> str:
+    """How much has been read, in words.
+
+    >>> megabytes(1_500_000, 12_000_000)
+    '1.5 of 12.0 MB'
+    """
+    if size is not None:
+        return f"{done / 1e6:,.1f} of {size / 1e6:,.1f} MB"
+    return f"{done / 1e6:,.1f} MB" if done else "counting"
 
 
 def print_json(values: dict[str, object]) -> None:
@@ -113,11 +126,13 @@ def _print(words: Any, err: bool) -> None:
     """Print in colours on a terminal, as plain lines elsewhere."""
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without some characters shows the others
         _console(stream).print(words)
         return
     text = io.StringIO()
     _console(text).print(words)
-    click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()), err=err)
+    _print_bytes("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()), err)
 
 
 def _console(stream: Any) -> Console:
@@ -127,6 +142,6 @@ def _console(stream: Any) -> Console:
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
-def _print_bytes(text: str) -> None:
-    """UTF-8 whatever the locale says: the output is for programs."""
-    click.echo(text.encode("utf-8", "surrogatepass"), nl=False)
+def _print_bytes(text: str, err: bool = False) -> None:
+    """UTF-8 whatever the locale says: what is not a terminal is a program or a file."""
+    click.echo(text.encode("utf-8", "surrogatepass"), nl=False, err=err)
