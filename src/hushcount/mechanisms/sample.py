@@ -9,11 +9,10 @@ import numpy as np
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, check_shape, keep
-from hushcount.mechanisms.sample_filter import draw_values
+from hushcount.mechanisms.sample_filter import draw_published, draw_values
 from hushcount.mechanisms.sample_grid import keys_grid, values_grid
 from hushcount.mechanisms.sample_law import Counts, Floats, SampleLaw
 from hushcount.mechanisms.sample_rows import Rows
-from hushcount.mechanisms.truncated_geometric import uniform_from
 from hushcount.privacy import Budget, Guarantee, check_count
 from hushcount.release import Release
 from hushcount.sketches.sampling_schemes import EVERY_KEY, Scheme
@@ -162,14 +161,6 @@ class PrivateSampleKeys:
         import pyarrow.compute as pc
 
         check_shape(PrivateSample, shape)
-        distinct, inverse = np.unique(shape.counts, return_inverse=True)
-        width = self.rows.grid.width
-        masses = [self.rows.reporting(count, count)[0] for count in distinct.tolist()]
-        heads = np.array([min(mass, self.rows.grid.whole - 1) >> (width - 64) for mass in masses], np.uint64)
-        words = bits.words(len(inverse))
-        published = words < heads[inverse]
-        for tie in np.flatnonzero(words == heads[inverse]).tolist():
-            published[tie] = uniform_from(int(words[tie]), width, bits) < masses[inverse[tie]]
+        keys = keep(shape.keys, draw_published(self.rows, shape.counts, bits))
         guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
-        keys = keep(shape.keys, published)
         return KeyRelease(keys.take(pc.array_sort_indices(keys)), guarantee)

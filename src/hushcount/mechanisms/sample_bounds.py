@@ -13,6 +13,8 @@ from hushcount.sketches.sampling_schemes import RELATIVE_ERROR
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
+SHORT = 16  # counts that often suffice to warm up
+TIGHT = 2.0**-36  # bounds so close lead to no more open keys
 WIDEN = 2.0**-48  # a step makes fewer than sixteen roundings of 2^-53, of numbers up to 1 + E
 
 
@@ -39,15 +41,16 @@ class Window:
 
     @classmethod
     def of(cls, rows: Rows, counts: Counts) -> Window:
-        """The window of some counts; each piece warms up on the piece before it."""
+        """The window of some counts; each piece warms up on the counts before it, on few if that will do."""
         size = rows.warm_up
         pieces = np.unique(np.concatenate([counts // size, (counts - size) // size]))
+        start = warmed_up(rows, pieces * size, min(SHORT, size))
+        if (start.high - start.low > TIGHT * start.high).any():
+            start = warmed_up(rows, pieces * size, size)
         low, high = np.empty((size, len(pieces))), np.empty((size, len(pieces)))
-        bounds = Bounds(np.zeros(len(pieces)), np.zeros(len(pieces)))
-        for place in range(-size, size):
-            bounds = report_bounds(rows, bounds, sampling_bounds(rows, pieces * size + place))
-            if place >= 0:
-                low[place], high[place] = bounds.low, bounds.high
+        for place in range(size):
+            start = report_bounds(rows, start, sampling_bounds(rows, pieces * size + place))
+            low[place], high[place] = start.low, start.high
         return cls(size, pieces, low.ravel(), high.ravel())
 
     def at(self, counts: Counts) -> Bounds:
@@ -55,6 +58,16 @@ class Window:
         piece, place = np.divmod(counts, self.size)
         where = place * len(self.pieces) + np.searchsorted(self.pieces, piece)
         return Bounds(self.low[where], self.high[where])
+
+
+def warmed_up(rows: Rows, counts: Counts, steps: int) -> Bounds:
+    """Bounds of pi just before some counts, from q of warm_up counts earlier <= pi <= q on, in some steps."""
+    before = counts - 1 - steps
+    earlier = sampling_bounds(rows, before - rows.warm_up).low
+    bounds = Bounds(earlier, sampling_bounds(rows, before).high)
+    for step in range(steps):
+        bounds = report_bounds(rows, bounds, sampling_bounds(rows, before + 1 + step))
+    return bounds
 
 
 def sampling_bounds(rows: Rows, counts: Counts) -> Bounds:

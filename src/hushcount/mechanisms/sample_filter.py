@@ -54,6 +54,21 @@ def draw_values(rows: Rows, counts: Counts, bits: Bits) -> Counts:
     return values
 
 
+def draw_published(rows: Rows, counts: Counts, bits: Bits) -> Mask:
+    """Whether independent keys with these counts are published."""
+    published = np.zeros(len(counts), dtype=np.bool_)
+    words = bits.words(len(counts))
+    order = np.argsort(counts, kind="stable")
+    for block in _blocks(rows, counts[order]):
+        places = order[block]
+        after, uniforms = Window.of(rows, counts[places]).at(counts[places]), uniform_bounds(words[places])
+        published[places] = uniforms.high < after.low
+        for place in places[~published[places] & (uniforms.low < after.high)].tolist():
+            (mass,) = rows.reporting(int(counts[place]), int(counts[place]))
+            published[place] = uniform_from(int(words[place]), rows.grid.width, bits) < mass
+    return published
+
+
 def uniform_bounds(words: Words) -> Bounds:
     """Bounds of uniform numbers whose first 64 bits are given."""
     low = words.astype(np.float64) * 2.0**-64
@@ -73,8 +88,10 @@ def walk(rows: Rows, counts: Counts, uniforms: Bounds) -> Counts:
         before = window.at(heights - 1)
         further = back_bounds(rows, mass, before, after)
         ends, goes_on = further.high < 0, further.low >= 0
-        entered = entered_bounds(rows, before.where(ends), after.where(ends))
-        values[alive[ends]] = _tokens(rows.tokens, heights[ends], mass.where(ends), entered)
+        values[alive[ends]] = heights[ends]
+        if rows.tokens > 1:
+            entered = entered_bounds(rows, before.where(ends), after.where(ends))
+            values[alive[ends]] = _tokens(rows.tokens, heights[ends], mass.where(ends), entered)
         alive, mass, after = alive[goes_on], further.where(goes_on), before.where(goes_on)
         if not len(alive):
             break
@@ -83,8 +100,6 @@ def walk(rows: Rows, counts: Counts, uniforms: Bounds) -> Counts:
 
 def _tokens(tokens: int, heights: Counts, mass: Bounds, entered: Bounds) -> Counts:
     """The tokens at these masses from the top of the highest value, OPEN where the bounds disagree."""
-    if tokens == 1:
-        return heights
     with np.errstate(divide="ignore"):
         least = np.floor(tokens * mass.low / entered.high * (1 - WIDEN))
         most = np.floor(tokens * mass.high / entered.low * (1 + WIDEN))

@@ -177,6 +177,15 @@ def test_keys_alone():
     assert len(release) == 2
 
 
+def test_keys_alone_settle_ties_by_the_remaining_bits():
+    mechanism = PrivateSampleKeys(Budget(1.0, 1e-6), scheme=Ppswor(0.01))
+    (mass,) = mechanism.rows.reporting(30, 30)
+    for low, published in ((mass % 2**64, 0), (mass % 2**64 - 1, 1)):
+        bits = DictatedBits([[mass >> 64], [low]])
+        assert len(mechanism.publish(histogram([30]), bits)) == published
+        assert bits.used_up
+
+
 @pytest.mark.parametrize("kind", [PrivateSample, PrivateSampleBanded])
 def test_without_data_nothing_is_published(kind):
     release = kind(Budget(1.0, 1e-6), scheme=Pps(0.5)).release(histogram([]), SeededBits(1))
