@@ -26,8 +26,7 @@ def inspect(sketch: str, as_json: bool) -> None:
     if as_json:
         show.print_json({"hushcount": 1, "kind": "sketch", "sketch": facts.to_dict()})
         return
-    for name, value in facts.to_dict().items():
-        click.echo(f"{name.replace('_', ' ')}\t{_words(value)}")
+    show.print_facts({name.replace("_", " "): _words(value) for name, value in facts.to_dict().items()})
 
 
 def _words(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from hushcount.jobs.counting import Progress
     from hushcount.release import Release
@@ -47,6 +48,18 @@ def show_release(release: Release, style: str | None, limit: int | None) -> None
 
 def say(*groups: tuple[str, Sequence[str]]) -> None:
     """Words for people on standard error: titles, and beside them their sentences."""
+    _print(_grid(groups), err=True)
+
+
+def print_facts(facts: Mapping[str, str]) -> None:
+    """Names and values on standard output: aligned on a terminal, tab-separated elsewhere."""
+    if sys.stdout.isatty():
+        _print(_grid([(name, [value]) for name, value in facts.items()]), err=False)
+    else:
+        _print_bytes("".join(f"{name}\t{value}\n" for name, value in facts.items()))
+
+
+def _grid(groups: Iterable[tuple[str, Sequence[str]]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -56,7 +69,7 @@ def say(*groups: tuple[str, Sequence[str]]) -> None:
     for title, sentences in groups:
         for index, sentence in enumerate(sentences):
             grid.add_row("" if index else title, Text(sentence))
-    _print(grid, err=True)
+    return grid
 
 
 @contextmanager

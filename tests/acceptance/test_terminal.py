@@ -1,0 +1,67 @@
+"""On a terminal: the table for people, no key that can reach the terminal, a progress bar that goes away."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+
+def on_terminal(*arguments):
+    """Exit code and everything that a terminal gets from the program."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "90"}
+    command = [sys.executable, "-m", "hushcount", *arguments]
+    process = subprocess.Popen(command, stdout=follower, stderr=follower, env=environment)
+    os.close(follower)
+    shown = b""
+    try:
+        while block := os.read(leader, 1 << 16):
+            shown += block
+    except OSError:  # the other end is closed
+        pass
+    os.close(leader)
+    return process.wait(), shown.decode()
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    keys = [f"key{i:02}" for i in range(60) for _ in range(900 - 10 * i)] + ["\x1b]0;title\x07"] * 2000
+    parquet.write_table(pa.table({"item": keys}), "a.parquet")
+
+
+def test_table():
+    code, shown = on_terminal("top", "a.parquet", "--epsilon", "1", "--delta", "1e-8")
+    assert code == 0
+    assert shown.index("Protects one event") < shown.index("95% interval") < shown.index("Privacy")
+    assert "\\x1b]0;title\\x07" in shown
+    assert "\x1b]0;" not in shown
+    assert "█" * 20 in shown
+    assert "11 further rows: --limit, --output or a pipe shows them." in shown
+    assert "MB" in shown  # the progress bar
+    assert shown.index("MB") < shown.index("Protects one event")
+
+
+def test_all_rows_when_asked():
+    _, shown = on_terminal("top", "a.parquet", "--epsilon", "1", "--delta", "1e-8", "--limit", "100")
+    assert "further rows" not in shown
+    assert "key59" in shown
+
+
+def test_one_sentence_for_failures():
+    code, shown = on_terminal("top", "none.csv", "--epsilon", "1", "--delta", "1e-8")
+    assert code == 1
+    assert shown.endswith("none.csv does not exist.\r\n")
+    assert "Traceback" not in shown
+
+
+def test_inspect():
+    on_terminal("sketch", "a.parquet", "-o", "a.hc")
+    code, shown = on_terminal("inspect", "a.hc")
+    assert code == 0
+    assert "SpaceSaving" in shown
+    assert "\t" not in shown
