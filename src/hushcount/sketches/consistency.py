@@ -24,7 +24,8 @@ def check_fields(fields: Mapping[str, Any], entries: Entries, kind: pa.DataType 
     """The header fields against the entries: every event is in a counter, or was lost to a decrement."""
     identity, total = fields["id"], fields["total"]
     _need("id", isinstance(identity, str) and len(identity) == 32 and _HEX.issuperset(identity))
-    _need("total", type(total) is int and (kind is not None) <= total <= LARGEST_TOTAL)
+    _need("total", type(total) is int and 0 <= total <= LARGEST_TOTAL)
+    _need("type", len({kind is None, total == 0, len(entries) == 0}) == 1)
     _need("floor", type(floor) is int and 0 <= floor <= total)
     _need("counts", entries.counts.dtype == np.int64 and len(entries.keys) == len(entries))
     _need("counts", bool(np.all((entries.counts >= max(floor, 1)) & (entries.counts <= total))))
