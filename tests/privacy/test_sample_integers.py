@@ -94,6 +94,16 @@ def test_truncated_geometric_is_private_in_integers(budget):
     assert len(law) <= grid.depth
 
 
+def test_a_law_rounded_to_32_bits_is_refuted():
+    """The twin: probabilities to the nearest multiple of 2^-32 break the ratio of neighbouring masses."""
+    grid = values_grid(Budget(1.0, 1e-6))
+    masses = stationary_masses(grid)
+    unit = 1 << (grid.width - 32)
+    law = {k: round(Fraction(high - low, unit)) for k, (low, high) in enumerate(pairwise(masses))}
+    moved = {k + 1: mass for k, mass in law.items()}
+    assert grid.excess(law, moved) > Fraction(1e-6) * (1 << 32)
+
+
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_ratio_is_just_below_the_exponential_of_epsilon(budget):
     grid = values_grid(Budget(*budget))

@@ -62,6 +62,23 @@ def test_no_events_no_sample():
     assert release.sum().value == 0
 
 
+def test_exact_counts_are_released_by_the_truncated_geometric():
+    sketch = hc.Exact()
+    sketch.update(KEYS)
+    release = hc.release(sketch, **BUDGET)
+    assert release.guarantee.mechanism == "truncated geometric"
+    assert release.table["key"].to_pylist() == ["tea", "milk"]
+    assert release.sum(lambda key: key == "milk").value == pytest.approx(6000, abs=30)
+
+
+def test_counters_above_a_public_floor():
+    release = hc.top(KEYS, counters=64, mechanism="public-floor", max_events=20_000, **BUDGET)
+    assert release.table["key"].to_pylist() == ["tea", "milk"]
+    assert release.guarantee.parameters["max_events"] == 20_000
+    lower, upper = release.table["lower"].to_pylist(), release.table["upper"].to_pylist()
+    assert all(low <= count <= high for low, count, high in zip(lower, (9000, 6000), upper, strict=True))
+
+
 def test_schemes():
     assert make_scheme("pps", 0.5, None, 1.0, None) == Pps(0.5)
     assert make_scheme("ppswor", None, 10, 2.0, 100) == Ppswor(1e-3, 2.0)
