@@ -64,7 +64,7 @@ def sample(
     the number of distinct keys. The table has the sanitised count, the most likely count with its interval,
     and `estimate`, the count over the probability to be published: add it up for totals (`release.sum`).
 
-    >>> release = sample(["tea"] * 5000 + ["milk"] * 3000 + ["salt"], rate=0.01, epsilon=1.0, delta=1e-6)
+    >>> release = sample(["tea"] * 5000 + ["milk"] * 3000 + ["salt"], rate=0.01, epsilon=1.0, delta=1e-12)
     >>> release.table["key"].to_pylist()
     ['tea', 'milk']
     """

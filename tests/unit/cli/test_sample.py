@@ -8,7 +8,7 @@ from pyarrow import parquet
 
 from hushcount.cli.main import main
 
-BUDGET = ("--epsilon", "1", "--delta", "1e-6")
+BUDGET = ("--epsilon", "1", "--delta", "1e-12")
 KEYS = ["tea"] * 9000 + ["milk"] * 6000 + [f"rare{i}" for i in range(50)]
 
 
