@@ -1,0 +1,114 @@
+"""SpaceSaving: what it promises, and the parameters it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hushcount
+from hushcount.errors import DataError, ParameterError
+from hushcount.sketches.counter_table import LARGEST_TOTAL
+from hushcount.sketches.space_saving import LARGEST_COUNTERS, SpaceSaving
+
+
+def test_the_most_recently_updated_smallest_key_gives_way() -> None:
+    sketch = SpaceSaving(3)
+    sketch.update(["a", "b", "c"])
+    sketch.update(["d"])
+    assert sketch.estimate(["a", "b", "c", "d"]).tolist() == [1, 1, 0, 2]
+    sketch.update(["a", "e"])
+    assert sketch.estimate(["a", "b", "d", "e"]).tolist() == [2, 0, 2, 2]
+    assert sketch.shape().keys.to_pylist() == ["d", "a"]
+
+
+def test_a_sketch_that_is_not_full_is_exact_and_leaves_nobody_out() -> None:
+    sketch = SpaceSaving(4)
+    sketch.update([7, 7, 8, 9])
+    shape = sketch.shape()
+    assert (shape.floor, shape.candidates, shape.parts) == (0, 3, 4)
+    assert dict(zip(shape.keys.to_pylist(), shape.counts.tolist(), strict=True)) == {7: 2, 8: 1, 9: 1}
+    sketch.update([10])
+    assert sketch.shape().floor == 1
+    assert sketch.shape().keys.to_pylist() == [7, 8, 9]
+
+
+def test_an_empty_sketch_answers() -> None:
+    sketch = SpaceSaving(2)
+    shape = sketch.shape()
+    assert (len(shape.keys), len(shape.counts), shape.floor) == (0, 0, 0)
+    assert (sketch.total, sketch.error_bound, sketch.key_type) == (0, 0, None)
+
+
+def test_bounds_hold_on_a_large_stream() -> None:
+    rng = np.random.default_rng(1)
+    stream = rng.zipf(1.2, 400_000) % (1 << 20)
+    sketch = SpaceSaving(1000)
+    sketch.update(stream)
+    keys, truth = np.unique(stream, return_counts=True)
+    counts = sketch.estimate(keys)
+    tracked = counts > 0
+    assert tracked.sum() == 1000
+    assert (counts[tracked] >= truth[tracked]).all()
+    assert (counts[tracked] - sketch.error_bound <= truth[tracked]).all()
+    assert (truth[~tracked] <= sketch.error_bound).all()
+    assert 0 < sketch.error_bound <= len(stream) / 1000
+    assert counts.sum() == sketch.total == len(stream)
+
+
+def test_two_sketches_hash_differently_and_agree() -> None:
+    stream = np.random.default_rng(2).integers(0, 500, 5000)
+    one, other = SpaceSaving(60), SpaceSaving(60)
+    one.update(stream)
+    other.update(stream)
+    assert one.id != other.id
+    assert one._keys.table.hash_key != other._keys.table.hash_key
+    assert one.shape().keys.equals(other.shape().keys)
+    assert one.shape().counts.tolist() == other.shape().counts.tolist()
+
+
+def test_a_sketch_of_two_counters_for_keys_of_any_order() -> None:
+    sketch = SpaceSaving(2)
+    sketch.update(np.arange(10_000))
+    assert sketch.error_bound == 5000
+    assert sorted(sketch._keys.entries().counts.tolist()) == [5000, 5000]
+
+
+def test_the_total_has_an_end() -> None:
+    sketch = SpaceSaving(2)
+    sketch.update([1])
+    sketch._keys.total = LARGEST_TOTAL - 1
+    sketch.update([1])
+    with pytest.raises(DataError) as error:
+        sketch.update([1])
+    assert str(error.value) == f"A sketch counts at most {LARGEST_TOTAL} events; start another."
+
+
+def test_keys_beyond_16_megabytes_are_refused() -> None:
+    sketch = SpaceSaving(2)
+    sketch.update([b"x" * ((1 << 24) - 1)])
+    with pytest.raises(DataError) as error:
+        sketch.update([b"x" * (1 << 24)])
+    assert str(error.value) == "A key is longer than 16777215 bytes; shorten or hash such keys first."
+    assert sketch.total == 1
+
+
+@pytest.mark.parametrize(
+    ("counters", "sentence"),
+    [
+        (1, "counters must be at least 2, got 1."),
+        (0, "counters must be at least 2, got 0."),
+        (-5, "counters must be at least 2, got -5."),
+        (True, "counters must be a whole number, got True."),
+        (2.5, "counters must be a whole number, got 2.5."),
+        (float("nan"), "counters must be a whole number, got nan."),
+        ("8", "counters must be a whole number, got '8'."),
+        (LARGEST_COUNTERS + 1, f"counters must be at most {LARGEST_COUNTERS}, got {LARGEST_COUNTERS + 1}."),
+    ],
+)
+@pytest.mark.parametrize("kind", [hushcount.SpaceSaving, hushcount.MisraGries])
+def test_counters_are_checked(kind: Any, counters: Any, sentence: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        kind(counters)
+    assert str(error.value) == sentence
