@@ -30,6 +30,27 @@ def zipf(alpha: float) -> tuple[Counts, Counts]:
     return np.unique(counts, return_counts=True)
 
 
+def power_law(alpha: float, largest: int) -> tuple[Counts, Counts]:
+    """Distinct counts and how many keys have each; the i-th key has largest / i^alpha events."""
+    ranks = np.arange(1, round(largest ** (1 / alpha)) + 1, dtype=np.float64)
+    counts = np.maximum(1, np.floor(largest / ranks**alpha)).astype(np.int64)
+    return np.unique(counts, return_counts=True)
+
+
+def gain(counts: Counts, keys: Counts, rate: float | None) -> float:
+    """How many more keys than the baseline at epsilon = 0.1, delta = 0.001; None is without sampling."""
+    budget = Budget(EPSILON, 0.001)
+    if rate is None:
+        optimal, baseline = (
+            SampleLaw.of(budget).reporting(counts),
+            StabilityHistogram(budget).reporting(counts),
+        )
+    else:
+        optimal = SampleLaw.of(budget, Ppswor(rate)).reporting(counts)
+        baseline = SampledStabilityHistogram(budget, rate).reporting(counts)
+    return float(optimal @ keys) / float(baseline @ keys) - 1
+
+
 def figure_1() -> Iterator[Record]:
     """Reporting probability by count, without sampling."""
     for epsilon, delta, last in ((0.1, 0.01, 120), (0.01, 1e-6, 3000)):
