@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,15 +22,20 @@ from hushcount.errors import DataError, SketchFileError
 
 MAGIC = b"HUSHCNT\0"
 VERSION = 1
+ORACLE = "oracle"
 _CHECKSUM = 32
 _FRONT = 16
 
 Arrays = dict[str, np.ndarray[Any, Any]]
+Made = TypeVar("Made")
 
 _CLASSES = {
     "space-saving": ("hushcount.sketches.space_saving", "SpaceSaving"),
     "misra-gries": ("hushcount.sketches.misra_gries", "MisraGries"),
     "exact": ("hushcount.sketches.exact", "Exact"),
+    "count-min": ("hushcount.sketches.linear", "CountMin"),
+    "count-sketch": ("hushcount.sketches.linear", "CountSketch"),
+    "tracked": ("hushcount.sketches.tracked", "TrackedSketch"),
 }
 
 
@@ -84,14 +89,39 @@ def load_with_position(source: str | os.PathLike[str] | bytes) -> tuple[Any, dic
     """Make a sketch again, and the position that was saved beside it."""
     name, data = _read(source)
     _check(name, data)
-    try:
+
+    def make() -> tuple[Any, dict[str, Any] | None]:
         header, body = _split(data)
+        if header["kind"] == ORACLE:
+            raise SketchFileError(f"{name} is an oracle, not a sketch; ask it with hushcount oracle query.")
         module, kind = _CLASSES[header["kind"]]
         sketch = getattr(import_module(module), kind).from_parts(header["fields"], _arrays(header, body))
-        position: dict[str, Any] | None = header["position"]
+        return sketch, header["position"]
+
+    return _fitted(name, make)
+
+
+def load_oracle(source: str | os.PathLike[str] | bytes, of: Callable[[Any, Arrays], Made]) -> Made:
+    """Make an oracle again `of` its fields and arrays."""
+    name, data = _read(source)
+    _check(name, data)
+
+    def make() -> Made:
+        header, body = _split(data)
+        if header["kind"] != ORACLE:
+            raise SketchFileError(f"{name} is a sketch, not an oracle; make one of it with hc.oracle.")
+        return of(header["fields"], _arrays(header, body))
+
+    return _fitted(name, make)
+
+
+def _fitted(name: str, make: Callable[[], Made]) -> Made:
+    try:
+        return make()
+    except SketchFileError:
+        raise
     except _MISFITS:
         raise SketchFileError(f"{name} is damaged: its parts do not fit together.") from None
-    return sketch, position
 
 
 def _read(source: str | os.PathLike[str] | bytes) -> tuple[str, bytes]:

@@ -1,7 +1,7 @@
 """The shapes of a summary: how two neighbouring summaries can differ.
 
 A sketch hands a mechanism one of these values and nothing else; a mechanism accepts only the shapes
-it is proved for. Neighbours: add or remove one event.
+it is proved for. Neighbours: add or remove one event, or what `unit` says.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hushcount.privacy import EVENT, PrivacyUnit
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
+
+    from hushcount.sketches.row_hash import RowHash
 
     Counts = npt.NDArray[np.int64]
 
@@ -39,3 +43,57 @@ class FloorCounters:
     floor: int
     candidates: int
     parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """One cell a row moves by the weight of one event, up or down: the cells of a linear sketch.
+
+    `cells` is depth x width; `max_weight` is the public bound on weights, None if there is none.
+    """
+
+    cells: Counts
+    hashing: RowHash
+    key_type: pa.DataType
+    max_weight: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedCells:
+    """Cells of weights +1 and -1, and the keys that a SpaceSaving sketch of the additions tracks.
+
+    A key that is not tracked was added at most `events` / `parts` times. `hashes` are those of the keys.
+    `events`, how many additions and deletions there were, is raw data: it is only compared with a bound.
+    """
+
+    cells: Cells
+    keys: pa.Array
+    hashes: npt.NDArray[np.uint64]
+    parts: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """Summaries of disjoint parts of the data: one of them differs, in the way of FloorCounters.
+
+    Which part an event belongs to is a function of the event alone. The number of parts is public.
+    """
+
+    parts: tuple[FloorCounters, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ManyKeys:
+    """Up to `moved` keys move by one, all in the same direction: keys with counts of at least 1.
+
+    `moved` is public. Counts are exact where `parts` is None; else true - n / `parts` <= count <= true for n
+    counted keys, and at most `candidates` keys are held.
+    """
+
+    keys: pa.Array
+    counts: Counts
+    moved: int
+    candidates: int | None = None
+    parts: int | None = None
+    unit: PrivacyUnit = EVENT

@@ -1,0 +1,43 @@
+"""The accuracy of an error-envelope release, from its public plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hushcount.mechanisms import calibration
+from hushcount.mechanisms.linear_calibration import Envelope, envelope_bounds
+from hushcount.sketches.row_hash import COUNT_MIN
+
+
+@dataclass(frozen=True, slots=True)
+class EnvelopeError:
+    """The estimate is the truth, plus what other keys add, plus noise."""
+
+    plan: Envelope
+    max_events: int
+    candidates: int
+
+    def interval(self, confidence: float) -> tuple[int, int]:
+        """One key named beforehand."""
+        return self._bounds(1 - confidence)
+
+    def simultaneous(self, confidence: float) -> tuple[int, int]:
+        """All tracked keys at once, so also those that were published."""
+        return self._bounds((1 - confidence) / self.candidates)
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What the bounds are made of."""
+        below, above = self.interval(confidence)
+        return (
+            f"With confidence {confidence:g} the true count of a key named beforehand lies between"
+            f" count - {below} and count + {above}.",
+            "The bounds hold for every stream of at most max_events events, so they are wide.",
+        )
+
+    def _bounds(self, failure: float) -> tuple[int, int]:
+        plan = self.plan
+        below = max(sum(envelope_bounds(plan, self.max_events, failure / 2)), 0)
+        if plan.kind == COUNT_MIN:  # other keys only add, unless they were deleted more than added
+            each = calibration.one_of(plan.depth, failure / 2)
+            return below, max(plan.law.least_tail(each) - 1, 0)
+        return below, below

@@ -1,0 +1,178 @@
+"""The private frequency oracle: noisy cells, published once, that answer for any key for ever."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hushcount.atomic import PUBLIC, atomic_file
+from hushcount.errors import KeyTypeError, ParameterError
+from hushcount.mechanisms.oracle_intervals import Interval, oracle_interval
+from hushcount.privacy import Guarantee, PrivacyUnit, check_confidence
+from hushcount.sketches import codec
+from hushcount.sketches.keys import key_arrays, to_kernel
+from hushcount.sketches.row_hash import RowHash
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+CONTENTS = "This file contains only noisy cells and public parameters; it may be published."
+DISJOINT = "no event is in more than one of the merged oracles"
+
+
+@dataclass(frozen=True, eq=False)
+class Oracle:
+    """Counts of any key from noisy cells; nothing in it depends on the data but through the noise.
+
+    Asking costs nothing. `guarantees` has one entry for each oracle that was merged into this one.
+    """
+
+    cells: npt.NDArray[np.int64]
+    hashing: RowHash
+    key_type: pa.DataType
+    guarantees: tuple[Guarantee, ...]
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        promise, hashing = self.guarantee, self.hashing
+        return (
+            f"<Oracle of {hashing.depth} x {hashing.width} noisy cells ({hashing.kind}):"
+            f" ({promise.epsilon:g}, {promise.delta:g})-DP for one {promise.unit.name}>"
+        )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the oracle promises; of merged ones, whose events are different, the weakest promise."""
+        first = self.guarantees[0]
+        if len(self.guarantees) == 1:
+            return first
+        return Guarantee(
+            max(each.epsilon for each in self.guarantees),
+            max(each.delta for each in self.guarantees),
+            first.unit,
+            first.mechanism,
+            first.theorem,
+            first.proof,
+            {"merged": len(self.guarantees), **_size(self.hashing)},
+            (*first.assumptions, DISJOINT),
+        )
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """(below, above): the count of a key named beforehand lies in [count - below, count + above]."""
+        return _interval(self, check_confidence(confidence))
+
+    def estimate(self, keys: Any, confidence: float = 0.95) -> pa.Table:
+        """A table of key, count, lower, upper, in the order of the keys (nulls left out).
+
+        count may be negative, as noise is; lower and upper are clipped at 0, and upper is null
+        where so few cells bound nothing.
+        """
+        import pyarrow as pa
+
+        arrays = [_in_type(array, self.key_type) for array in _batches(keys)]
+        whole = pa.concat_arrays(arrays) if arrays else pa.array([], self.key_type)
+        below, above = self.interval(confidence)
+        counts = self._counts(whole)
+        lower = np.zeros_like(counts) if below is None else np.maximum(counts - below, 0)
+        none = pa.nulls(len(counts), pa.int64())
+        upper = none if above is None else pa.array(np.maximum(counts + above, 0))
+        return pa.table({"key": whole, "count": counts, "lower": lower, "upper": upper})
+
+    def merge(self, other: Oracle) -> Oracle:
+        """The oracle of both: counts add, and so does the noise."""
+        if not isinstance(other, Oracle):
+            raise ParameterError(f"merge takes an oracle, got {type(other).__name__}.")
+        if self.hashing != other.hashing:
+            raise ParameterError(
+                "merge needs oracles of the same kind, depth, width and seed;"
+                " make the second one like the first."
+            )
+        if self.key_type != other.key_type:
+            raise ParameterError(
+                f"merge needs oracles of the same key type, got {self.key_type} and {other.key_type}."
+            )
+        notes = tuple(dict.fromkeys(self.notes + other.notes))
+        guarantees = self.guarantees + other.guarantees
+        return Oracle(self.cells + other.cells, self.hashing, self.key_type, guarantees, notes)
+
+    def to_bytes(self) -> bytes:
+        """The oracle as bytes, which may be published."""
+        return codec.encode(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the oracle, which may be published, atomically; everybody may read it."""
+        data = self.to_bytes()
+        with atomic_file(path, PUBLIC) as stream:
+            stream.write(data)
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str] | bytes) -> Oracle:
+        """Read an oracle from a file or from bytes."""
+        return codec.load_oracle(source, cls._from_parts)
+
+    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
+        """What is written of the oracle."""
+        fields = {
+            "contents": CONTENTS,
+            "kind": self.hashing.kind,
+            **_size(self.hashing),
+            "key": self.hashing.key.hex(),
+            "key_type": codec.type_to_text(self.key_type),
+            "guarantees": [each.to_dict() for each in self.guarantees],
+            "notes": list(self.notes),
+        }
+        return codec.ORACLE, fields, {"cells": self.cells.ravel()}
+
+    @classmethod
+    def _from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> Oracle:
+        hashing = RowHash(fields["kind"], fields["depth"], fields["width"], bytes.fromhex(fields["key"]))
+        cells = arrays["cells"].astype(np.int64).reshape(hashing.depth, hashing.width)
+        guarantees = tuple(map(_guarantee, fields["guarantees"]))
+        key_type = codec.type_from_text(fields["key_type"])
+        return cls(cells, hashing, key_type, guarantees, tuple(fields["notes"]))
+
+    def _counts(self, keys: pa.Array) -> npt.NDArray[np.int64]:
+        if not len(keys):
+            return np.zeros(0, np.int64)
+        hashes = self.hashing.hashes(to_kernel(keys, self.key_type))
+        return self.hashing.estimate(self.cells.ravel()[self.hashing.places(hashes)], hashes)
+
+
+@lru_cache(maxsize=16)
+def _interval(oracle: Oracle, confidence: float) -> Interval:
+    return oracle_interval(oracle.cells, oracle.hashing, confidence)
+
+
+def _size(hashing: RowHash) -> dict[str, int | float | str]:
+    return {"depth": hashing.depth, "width": hashing.width}
+
+
+def _batches(keys: Any) -> list[pa.Array]:
+    if isinstance(keys, str | bytes):
+        raise KeyTypeError(f"estimate takes a list of keys, got one {type(keys).__name__}.")
+    return [array for array in key_arrays(keys) if len(array)]
+
+
+def _in_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Keys in the type of the oracle: other widths of whole numbers and text fit, nothing else does."""
+    to_kernel(array.slice(0, 0) if array.type == kind else array, kind)  # raises where the type is another
+    return array.cast(kind) if array.type != kind else array
+
+
+def _guarantee(values: Mapping[str, Any]) -> Guarantee:
+    return Guarantee(
+        float(values["epsilon"]),
+        float(values["delta"]),
+        PrivacyUnit(values["unit"], values["protects"]),
+        values["mechanism"],
+        values["theorem"],
+        values["proof"],
+        values["parameters"],
+        tuple(values["assumptions"]),
+    )
