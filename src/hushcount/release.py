@@ -249,8 +249,6 @@ _WRITERS = {".csv": _write_csv, ".tsv": _write_tsv, ".parquet": _write_parquet, 
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    import pyarrow as pa
-
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
