@@ -16,12 +16,15 @@ import hushcount.release  # noqa: F401
 
 if TYPE_CHECKING:
     from hushcount import errors
+    from hushcount.jobs.oracle import oracle
     from hushcount.jobs.sample import sample
     from hushcount.jobs.top import top
+    from hushcount.mechanisms.oracle import Oracle
     from hushcount.privacy import Budget, Guarantee
     from hushcount.release import Release
     from hushcount.sketches.codec import load
     from hushcount.sketches.exact import Exact
+    from hushcount.sketches.linear import CountMin, CountSketch
     from hushcount.sketches.misra_gries import MisraGries
     from hushcount.sketches.space_saving import SpaceSaving
 
@@ -30,26 +33,34 @@ __version__ = "0.1.0"
 # Public name: where it lives. Looked up on first use, so that importing hushcount stays cheap.
 _NAMES = {
     "Budget": "hushcount.privacy",
+    "CountMin": "hushcount.sketches.linear",
+    "CountSketch": "hushcount.sketches.linear",
     "Exact": "hushcount.sketches.exact",
     "Guarantee": "hushcount.privacy",
     "MisraGries": "hushcount.sketches.misra_gries",
+    "Oracle": "hushcount.mechanisms.oracle",
     "Release": "hushcount.release",
     "SpaceSaving": "hushcount.sketches.space_saving",
     "load": "hushcount.sketches.codec",
+    "oracle": "hushcount.jobs.oracle",
     "sample": "hushcount.jobs.sample",
     "top": "hushcount.jobs.top",
 }
 
 __all__ = [
     "Budget",
+    "CountMin",
+    "CountSketch",
     "Exact",
     "Guarantee",
     "MisraGries",
+    "Oracle",
     "Release",
     "SpaceSaving",
     "__version__",
     "errors",
     "load",
+    "oracle",
     "release",
     "sample",
     "top",

@@ -24,6 +24,7 @@ COMMANDS = {
     "sketch": "hushcount.cli.sketch:sketch",
     "release": "hushcount.cli.release:release",
     "inspect": "hushcount.cli.inspect:inspect",
+    "oracle": "hushcount.cli.oracle:oracle",
 }
 DEBUG = "HUSHCOUNT_DEBUG"
 INTERRUPTED = 130

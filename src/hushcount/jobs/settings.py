@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hushcount.atomic import check_writable
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import MECHANISMS, release
+from hushcount.mechanisms.envelope import ENVELOPES
+from hushcount.mechanisms.linear_calibration import plan_envelope
 from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_confidence, check_count, check_max_events
 from hushcount.release import check_output
 from hushcount.sketches.shapes import Histogram
@@ -58,6 +60,22 @@ class ReleaseSettings:
             max_events=self.max_events,
             unit=unit,
         )
+
+    def sketch(self, counters: int) -> Any:
+        """An empty sketch of the shape that the mechanism is proved for, as large as it needs."""
+        if self.mechanism in ENVELOPES:
+            return self._tracked(counters)
+        return new_sketch(kind_for(self.mechanism), counters)
+
+    def _tracked(self, counters: int) -> Any:
+        from hushcount.sketches.tracked import TrackedSketch
+
+        if self.max_events is None:
+            raise ParameterError(f"{self.mechanism} needs max_events, a public bound, got None.")
+        kind = ENVELOPES[str(self.mechanism)]
+        counters = check_count("counters", counters, least=2)
+        plan = plan_envelope(kind, self.max_events, counters, self.epsilon, self.delta)
+        return TrackedSketch(kind, counters, plan.depth, plan.width)
 
     def rehearse(self, sketch: Any) -> None:
         """Refuse now what a release would refuse after hours of counting; `sketch` is still empty."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushcount.jobs.counting import Progress, Request, open_run
 from hushcount.jobs.origin import Origin
-from hushcount.jobs.settings import COUNTERS, ReleaseSettings, kind_for, new_sketch
+from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 
 if TYPE_CHECKING:
     from hushcount.release import Release
@@ -70,7 +70,7 @@ def count_and_release(
     progress: Progress | None = None,
 ) -> Release:
     """Count, release, write, and only then give up the checkpoint."""
-    sketch = new_sketch(kind_for(settings.mechanism), counters)
+    sketch = settings.sketch(counters)
     settings.rehearse(sketch)
     run = open_run(request, sketch, checkpoint)
     run.max_events = settings.max_events

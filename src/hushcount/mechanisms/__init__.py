@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.mechanisms.base import Mechanism, PublicParameters, check_shape
+from hushcount.mechanisms.envelope import CountMinEnvelope, CountSketchEnvelope
 from hushcount.mechanisms.exact import LaplaceThreshold
 from hushcount.mechanisms.misra_gries import (
     ChanRelease,
@@ -20,7 +21,7 @@ from hushcount.mechanisms.space_saving import BoundedLengthRelease, FloorRelease
 from hushcount.mechanisms.truncated_geometric import PublicFloorRelease, TruncatedGeometric
 from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_max_events
 from hushcount.randomness import Bits, system_bits
-from hushcount.sketches.shapes import FloorCounters, Histogram
+from hushcount.sketches.shapes import Cells, FloorCounters, Histogram, TrackedCells
 
 if TYPE_CHECKING:
     from hushcount.release import Release
@@ -37,9 +38,16 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     LaplaceThreshold.name: LaplaceThreshold,
     TruncatedGeometric.name: TruncatedGeometric,
     PublicFloorRelease.name: PublicFloorRelease,
+    CountMinEnvelope.name: CountMinEnvelope,
+    CountSketchEnvelope.name: CountSketchEnvelope,
 }
 
 DEFAULTS: dict[type, type[Mechanism]] = {FloorCounters: FloorRelease, Histogram: TruncatedGeometric}
+
+WAYS_OUT: dict[type, str] = {
+    Cells: "a linear sketch holds no keys, make an oracle of it with hc.oracle",
+    TrackedCells: f"name {CountMinEnvelope.name} or {CountSketchEnvelope.name}",
+}
 
 
 def release(
@@ -83,7 +91,8 @@ def _choose(name: str | None, shape: object) -> type[Mechanism]:
         default = DEFAULTS.get(type(shape))
         if default is None:
             raise NotProvedError(
-                f"no mechanism is proved for {type(shape).__name__}; count with SpaceSaving."
+                f"no mechanism is the default for {type(shape).__name__};"
+                f" {WAYS_OUT.get(type(shape), 'count with SpaceSaving')}."
             )
         return default
     if name not in MECHANISMS:

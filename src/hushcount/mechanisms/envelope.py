@@ -95,7 +95,7 @@ class CountSketchEnvelope:
         return _release(self, shape, bits)
 
 
-KINDS = {CountMinEnvelope.name: COUNT_MIN, CountSketchEnvelope.name: COUNT_SKETCH}
+ENVELOPES = {CountMinEnvelope.name: COUNT_MIN, CountSketchEnvelope.name: COUNT_SKETCH}
 
 
 def explain_envelope(

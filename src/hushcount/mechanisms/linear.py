@@ -27,8 +27,8 @@ ASSUMPTIONS = (
 class NoisyCells:
     """Every cell of a linear sketch with its own noise.
 
-    Theorem: for any hash key, Count-Min with DLap(epsilon / (depth max_weight)) is (epsilon, 0)-DP, CountSketch
-        with the discrete Gaussian of linear_calibration.gaussian_sigma is (epsilon, delta)-DP.
+    Theorem: for any hash key, Count-Min with DLap(epsilon / (depth max_weight)) is (epsilon, 0)-DP, and
+        CountSketch with the discrete Gaussian of linear_calibration.gaussian_sigma is (epsilon, delta)-DP.
     Neighbours: add or remove one event, an addition or a deletion.
     Assumes: a public bound on weights; a hash key that does not depend on the data.
     Proof: docs/proofs/linear.md, section 2. Checked by: tests/privacy/test_linear.py

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hushcount.atomic import PUBLIC, atomic_file
-from hushcount.errors import KeyTypeError, ParameterError
+from hushcount.errors import ParameterError
 from hushcount.mechanisms.oracle_intervals import Interval, oracle_interval
 from hushcount.privacy import Guarantee, PrivacyUnit, check_confidence
 from hushcount.sketches import codec
-from hushcount.sketches.keys import key_arrays, to_kernel
+from hushcount.sketches.keys import asked_arrays, to_kernel
 from hushcount.sketches.row_hash import RowHash
 
 if TYPE_CHECKING:
@@ -68,14 +68,14 @@ class Oracle:
         return _interval(self, check_confidence(confidence))
 
     def estimate(self, keys: Any, confidence: float = 0.95) -> pa.Table:
-        """A table of key, count, lower, upper, in the order of the keys (nulls left out).
+        """A table of key, count, lower, upper, in the order of the keys.
 
         count may be negative, as noise is; lower and upper are clipped at 0, and upper is null
         where so few cells bound nothing.
         """
         import pyarrow as pa
 
-        arrays = [_in_type(array, self.key_type) for array in _batches(keys)]
+        arrays = [_in_type(array, self.key_type) for array in asked_arrays(keys) if len(array)]
         whole = pa.concat_arrays(arrays) if arrays else pa.array([], self.key_type)
         below, above = self.interval(confidence)
         counts = self._counts(whole)
@@ -132,7 +132,9 @@ class Oracle:
     @classmethod
     def _from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> Oracle:
         hashing = RowHash(fields["kind"], fields["depth"], fields["width"], bytes.fromhex(fields["key"]))
-        cells = arrays["cells"].astype(np.int64).reshape(hashing.depth, hashing.width)
+        cells = arrays["cells"].reshape(hashing.depth, hashing.width)
+        if cells.dtype != np.int64 or len(hashing.key) != 32 or not fields["guarantees"]:
+            raise ValueError("cells")
         guarantees = tuple(map(_guarantee, fields["guarantees"]))
         key_type = codec.type_from_text(fields["key_type"])
         return cls(cells, hashing, key_type, guarantees, tuple(fields["notes"]))
@@ -151,12 +153,6 @@ def _interval(oracle: Oracle, confidence: float) -> Interval:
 
 def _size(hashing: RowHash) -> dict[str, int | float | str]:
     return {"depth": hashing.depth, "width": hashing.width}
-
-
-def _batches(keys: Any) -> list[pa.Array]:
-    if isinstance(keys, str | bytes):
-        raise KeyTypeError(f"estimate takes a list of keys, got one {type(keys).__name__}.")
-    return [array for array in key_arrays(keys) if len(array)]
 
 
 def _in_type(array: pa.Array, kind: pa.DataType) -> pa.Array:

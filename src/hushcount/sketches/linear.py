@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hushcount.sketches import codec
 from hushcount.sketches.linear_cells import LinearCells
-from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH
+from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash
 from hushcount.sketches.shapes import Cells
 
 Linear = TypeVar("Linear", "CountMin", "CountSketch")
@@ -113,9 +113,18 @@ class CountMin:
         """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
         codec.save(self, path, position)
 
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Copies and pickles go by the bytes of the sketch."""
+        return codec.load, (self.to_bytes(),)
+
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""
         return self._cells.parts()
+
+    @classmethod
+    def with_hash(cls, hashing: RowHash, max_weight: int | None = None) -> CountMin:
+        """An empty sketch that can be added to others with this hash."""
+        return _of(cls, LinearCells(hashing, max_weight, partial=False))
 
     @classmethod
     def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> CountMin:
@@ -212,9 +221,18 @@ class CountSketch:
         """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
         codec.save(self, path, position)
 
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Copies and pickles go by the bytes of the sketch."""
+        return codec.load, (self.to_bytes(),)
+
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""
         return self._cells.parts()
+
+    @classmethod
+    def with_hash(cls, hashing: RowHash, max_weight: int | None = None) -> CountSketch:
+        """An empty sketch that can be added to others with this hash."""
+        return _of(cls, LinearCells(hashing, max_weight, partial=False))
 
     @classmethod
     def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> CountSketch:

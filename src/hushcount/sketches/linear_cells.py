@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from hushcount.errors import DataError, KeyTypeError, NotProvedError, ParameterError
+from hushcount.errors import DataError, NotProvedError, ParameterError
 from hushcount.privacy import check_count
 from hushcount.sketches import codec
-from hushcount.sketches.keys import Keys, held_as, key_arrays, to_kernel
+from hushcount.sketches.keys import Keys, asked_arrays, held_as, key_arrays, to_kernel
 from hushcount.sketches.row_hash import RowHash, check_weights, key_of
 from hushcount.sketches.shapes import Cells
 
@@ -80,11 +80,9 @@ class LinearCells:
 
     def estimate(self, keys: Any) -> Counts:
         """Counts of keys."""
-        if isinstance(keys, str | bytes):
-            raise KeyTypeError(f"estimate takes a list of keys, got one {type(keys).__name__}.")
         self.flush()
         self.whole()
-        arrays = [array for array in key_arrays(keys) if len(array)]
+        arrays = [array for array in asked_arrays(keys) if len(array)]
         if self.key_type is None:
             return np.zeros(sum(map(len, arrays)), np.int64)
         found = [self.estimate_kernel(to_kernel(array, self.key_type)) for array in arrays]
@@ -154,10 +152,20 @@ class LinearCells:
         """The cells of which this was written."""
         hashing = RowHash(kind, fields["depth"], fields["width"], bytes.fromhex(fields["key"]))
         linear = cls(hashing, fields["max_weight"], fields["partial"])
-        linear.cells = arrays["cells"].astype(np.int64).reshape(hashing.depth, hashing.width)
+        linear.cells = arrays["cells"].reshape(hashing.depth, hashing.width)
         linear.key_type = codec.type_from_text(fields["key_type"])
-        linear.total = int(fields["total"])
+        linear.total = fields["total"]
+        linear._check_read()
         return linear
+
+    def _check_read(self) -> None:
+        """Raise unless what was read is what such cells can be."""
+        if self.cells.dtype != np.int64 or type(self.total) is not int or len(self.hashing.key) != 32:
+            raise ValueError("cells")
+        if not self.hashing.signed and bool((self.cells.sum(axis=1) != self.total).any()):
+            raise ValueError("total")
+        if self.key_type != self.held or self.below_zero():
+            raise ValueError("key type")
 
     def _kind(self, arrays: list[pa.Array]) -> pa.DataType | None:
         if self.key_type is not None:

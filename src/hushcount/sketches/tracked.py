@@ -88,6 +88,10 @@ class TrackedSketch:
         """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
         codec.save(self, path, position)
 
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Copies and pickles go by the bytes of the sketch."""
+        return codec.load, (self.to_bytes(),)
+
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""
         kind, cells, cell_arrays = self._cells.parts()
