@@ -27,6 +27,7 @@ class PrivacyUnit:
 
 
 EVENT = PrivacyUnit("event", "one event, not one person")
+USER = PrivacyUnit("user", "one user, with everything they contribute")
 RESULT_ROW = PrivacyUnit("row of the SQL result", "one row of the SQL result, not one person")
 
 
@@ -44,6 +45,17 @@ class Budget:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         object.__setattr__(self, "delta", check_delta(self.delta))
+
+    @classmethod
+    def pure(cls, epsilon: float) -> Budget:
+        """Pure differential privacy: delta is 0, which needs a public domain of keys.
+
+        >>> Budget.pure(1.0)
+        Budget(epsilon=1.0, delta=0.0)
+        """
+        budget = cls(epsilon, 0.5)
+        object.__setattr__(budget, "delta", 0.0)
+        return budget
 
 
 @dataclass(frozen=True, slots=True)

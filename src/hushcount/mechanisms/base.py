@@ -25,16 +25,18 @@ class PublicParameters:
     """Numbers a mechanism may use without paying: none of them depends on the data.
 
     `candidates` is the largest number of keys a summary can hold, `parts` the number by which the
-    length of a stream bounds its floor (floor <= n / parts), `max_events` a public bound on n.
+    length of a stream bounds its floor (floor <= n / parts), `max_events` a public bound on n, `moved` the
+    number of keys that can move together.
     """
 
     candidates: int | None = None
     parts: int | None = None
     max_events: int | None = None
     unit: PrivacyUnit = EVENT
+    moved: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("candidates", "parts", "max_events"):
+        for name in ("candidates", "parts", "max_events", "moved"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, check_count(name, value))

@@ -33,6 +33,8 @@ _CLASSES = {
     "space-saving": ("hushcount.sketches.space_saving", "SpaceSaving"),
     "misra-gries": ("hushcount.sketches.misra_gries", "MisraGries"),
     "exact": ("hushcount.sketches.exact", "Exact"),
+    "merged": ("hushcount.sketches.merged", "MergedCounters"),
+    "user-misra-gries": ("hushcount.sketches.user_misra_gries", "UserMisraGries"),
     "count-min": ("hushcount.sketches.linear", "CountMin"),
     "count-sketch": ("hushcount.sketches.linear", "CountSketch"),
     "tracked": ("hushcount.sketches.tracked", "TrackedSketch"),

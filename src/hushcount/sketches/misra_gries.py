@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from hushcount.sketches.counter_table import CounterTable, Rule
 from hushcount.sketches.keys import from_kernel
 from hushcount.sketches.shapes import FloorCounters
 from hushcount.sketches.space_saving import SPREAD_BYTES, SPREAD_WORDS, check_counters
+
+if TYPE_CHECKING:
+    from hushcount.sketches.merged import MergedCounters
 
 
 class MisraGries:
@@ -75,6 +78,12 @@ class MisraGries:
         kind = self._keys.key_type or pa.string()
         keys = from_kernel(entries.keys, kind) if len(entries) else pa.array([], kind)
         return FloorCounters(keys, entries.counts, self.error_bound, self.counters, self.counters + 1)
+
+    def merge(self, other: Any) -> MergedCounters:
+        """A new summary of both streams; how its neighbours differ is another matter, so is its type."""
+        from hushcount.sketches.merged import merge
+
+        return merge(self, other)
 
     def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
         """The sketch as bytes: raw data, to be kept as such."""

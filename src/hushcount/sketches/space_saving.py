@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from hushcount.sketches.base import Counting, entries_from, entry_arrays, header
 from hushcount.sketches.counter_table import CounterTable, Entries, Rule
 from hushcount.sketches.keys import from_kernel
 from hushcount.sketches.shapes import FloorCounters
+
+if TYPE_CHECKING:
+    from hushcount.sketches.merged import MergedCounters
 
 LARGEST_COUNTERS = 1 << 22
 SPREAD_WORDS = 6
@@ -86,6 +89,12 @@ class SpaceSaving:
         return FloorCounters(
             keys.filter(pa.array(kept)), entries.counts[kept], floor, self.counters - 1, self.counters
         )
+
+    def merge(self, other: Any) -> MergedCounters:
+        """A new summary of both streams; how its neighbours differ is another matter, so is its type."""
+        from hushcount.sketches.merged import merge
+
+        return merge(self, other)
 
     def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
         """The sketch as bytes: raw data, to be kept as such."""

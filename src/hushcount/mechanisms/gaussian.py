@@ -1,0 +1,71 @@
+"""The Gaussian sparse histogram: releases of counts of which many move by one, all in the same direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from hushcount.mechanisms.base import (
+    Claim,
+    PublicParameters,
+    check_calibrated,
+    check_shape,
+    keep,
+    needed,
+)
+from hushcount.mechanisms.distributions import DiscreteGaussian
+from hushcount.mechanisms.gaussian_calibration import sparse_histogram
+from hushcount.mechanisms.many_keys import LowerEstimateError
+from hushcount.privacy import Budget
+from hushcount.release import Release
+from hushcount.sketches.shapes import ManyKeys
+
+if TYPE_CHECKING:
+    from hushcount.randomness import Bits
+
+MANY_KEYS_WAY_OUT = 'use mechanism="floor" for one stream, or release shards with hc.release(shards)'
+TOGETHER = "at most `moved` counts move by one, all in the same direction"
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianSparseHistogram:
+    """Noisy counts of the keys that are held, above a threshold that hides whether a key is held at all.
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one event, or one user (the unit of the shape).
+    Assumes: at most `moved` counts move by one, all in the same direction.
+    Parameters: Z discrete Gaussian(sigma) on each count; threshold t, gaussian_calibration.sparse_histogram.
+    Proof: docs/proofs/gaussian.md. Checked by: tests/privacy/test_gaussian.py
+    """
+
+    budget: Budget
+    public: PublicParameters
+    law: DiscreteGaussian = field(init=False)
+    threshold: int = field(init=False)
+
+    name: ClassVar[str] = "gaussian"
+    accepts: ClassVar[tuple[type, ...]] = (ManyKeys,)
+    way_out: ClassVar[str] = MANY_KEYS_WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "Gaussian sparse histogram",
+        "Gaussian sparse histogram (000, Theorem 23), calibrated on the integers, is (epsilon, delta)-DP.",
+        "docs/proofs/gaussian.md",
+        (TOGETHER,),
+    )
+
+    def __post_init__(self) -> None:
+        moved = needed(self.name, "moved", self.public.moved)
+        found = sparse_histogram(self.budget.epsilon, self.budget.delta, moved)
+        object.__setattr__(self, "law", found.law)
+        object.__setattr__(self, "threshold", found.threshold)
+
+    def release(self, shape: ManyKeys, bits: Bits) -> Release:
+        """Publish each key whose noisy count reaches the threshold."""
+        check_shape(self, shape)
+        check_calibrated("moved", shape.moved, needed(self.name, "moved", self.public.moved))
+        counts = shape.counts + self.law.sample(len(shape.counts), bits)
+        published = counts >= self.threshold
+        parameters = {"threshold": self.threshold, "sigma": float(self.law.sigma), "moved": shape.moved}
+        guarantee = self.claim.guarantee(self.budget, self.public.unit, {**parameters})
+        error = LowerEstimateError.of(self.law, shape, self.public)
+        return Release.of(keep(shape.keys, published), counts[published], guarantee, error)

@@ -1,0 +1,70 @@
+"""The Laplace release of counts of which many move by one: noise scaled to their number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from hushcount.mechanisms import calibration
+from hushcount.mechanisms.base import (
+    Claim,
+    PublicParameters,
+    check_calibrated,
+    check_shape,
+    keep,
+    needed,
+)
+from hushcount.mechanisms.distributions import DiscreteLaplace
+from hushcount.mechanisms.gaussian import MANY_KEYS_WAY_OUT, TOGETHER
+from hushcount.mechanisms.many_keys import LowerEstimateError
+from hushcount.privacy import Budget
+from hushcount.release import Release
+from hushcount.sketches.shapes import ManyKeys
+
+if TYPE_CHECKING:
+    from hushcount.randomness import Bits
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceManyKeys:
+    """Noisy counts of the keys that are held, with noise for `moved` keys at once (000, section 7).
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one event, or one user (the unit of the shape).
+    Assumes: at most `moved` counts move by one.
+    Parameters: DLap(epsilon / moved) on each count; threshold calibration.chan_threshold.
+    Proof: docs/proofs/gaussian.md, section 6. Checked by: tests/privacy/test_gaussian.py
+    """
+
+    budget: Budget
+    public: PublicParameters
+    law: DiscreteLaplace = field(init=False)
+    threshold: int = field(init=False)
+
+    name: ClassVar[str] = "laplace"
+    accepts: ClassVar[tuple[type, ...]] = (ManyKeys,)
+    way_out: ClassVar[str] = MANY_KEYS_WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "Laplace noise for all moved keys",
+        "DLap(epsilon / moved) on the counts that are held, exact threshold, is (epsilon, delta)-DP.",
+        "docs/proofs/gaussian.md",
+        (TOGETHER,),
+    )
+
+    def __post_init__(self) -> None:
+        moved = needed(self.name, "moved", self.public.moved)
+        object.__setattr__(self, "law", DiscreteLaplace(Fraction(self.budget.epsilon) / moved))
+        threshold = calibration.chan_threshold(self.budget.epsilon, self.budget.delta, moved)
+        object.__setattr__(self, "threshold", threshold)
+
+    def release(self, shape: ManyKeys, bits: Bits) -> Release:
+        """Publish each key whose noisy count reaches the threshold."""
+        check_shape(self, shape)
+        check_calibrated("moved", shape.moved, needed(self.name, "moved", self.public.moved))
+        counts = shape.counts + self.law.sample(len(shape.counts), bits)
+        published = counts >= self.threshold
+        parameters = {"threshold": self.threshold, "moved": shape.moved}
+        guarantee = self.claim.guarantee(self.budget, self.public.unit, {**parameters})
+        error = LowerEstimateError.of(self.law, shape, self.public)
+        return Release.of(keep(shape.keys, published), counts[published], guarantee, error)

@@ -1,0 +1,217 @@
+"""UserMisraGries: the keys that most users hold, in a fixed number of counters (PAMG, 000, Algorithm 4)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hushcount.errors import DataError, KeyTypeError, ParameterError
+from hushcount.privacy import USER
+from hushcount.randomness import fresh_key
+from hushcount.sketches import codec
+from hushcount.sketches.counter_table import LARGEST_TOTAL
+from hushcount.sketches.held import Counts, Held, check_id
+from hushcount.sketches.keys import from_kernel, held_as, key_arrays, to_kernel
+from hushcount.sketches.shapes import ManyKeys
+from hushcount.sketches.space_saving import check_counters
+
+if TYPE_CHECKING:
+    from hushcount.sketches.merged import MergedCounters
+
+LEAST_ROWS = 1 << 16
+
+
+class UserMisraGries:
+    """How many users hold each key; each user's distinct keys count once, and all decrease at most once.
+
+    A key's count is at most its true number of users, and at most `error_bound` below it. Rows of one user
+    must come together, in one update or in updates that follow each other; the order of users must not
+    depend on the data.
+
+    >>> sketch = UserMisraGries(counters=2)
+    >>> sketch.update(["a", "b", "a", "c"], users=[1, 1, 2, 2])
+    >>> sketch.estimate(["a", "b", "c"]).tolist(), sketch.error_bound
+    ([1, 0, 0], 1)
+    """
+
+    def __init__(self, counters: int = 4096) -> None:
+        self.counters = check_counters(counters)
+        self.id = fresh_key().hex()
+        self._held = Held.nothing()
+        self._waiting = _Rows()
+
+    @property
+    def total(self) -> int:
+        """How many (user, key) pairs have been counted, each once."""
+        return self._counted().total
+
+    @property
+    def key_type(self) -> pa.DataType | None:
+        """The Arrow type of the keys, once there are any."""
+        return self._counted().key_type
+
+    @property
+    def error_bound(self) -> int:
+        """How often all counters were decremented: at most total / (counters + 1)."""
+        return self._counted().floor
+
+    def update(self, keys: Any, users: Any) -> None:
+        """Count a batch of rows; equal users that follow each other are one user. Null keys are left out."""
+        self._waiting.append(keys, users, self._held.key_type)
+        if self._waiting.rows >= max(LEAST_ROWS, self.counters):
+            self._count(self._waiting.whole_users())
+
+    def estimate(self, keys: Any) -> Counts:
+        """Numbers of users of keys, 0 for those not held."""
+        return self._counted().estimate(keys)
+
+    def merge(self, other: Any) -> MergedCounters:
+        """A new summary of both; no user may be in both."""
+        from hushcount.sketches.merged import merge
+
+        return merge(self, other)
+
+    def shape(self) -> ManyKeys:
+        """All keys that are held; one user can move as many as there are counters."""
+        held = self._counted()
+        return ManyKeys(held.key_array(), held.counts, self.counters, self.counters, self.counters + 1, USER)
+
+    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
+        """The sketch as bytes: raw data, to be kept as such."""
+        return codec.encode(self, position)
+
+    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
+        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
+        codec.save(self, path, position)
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Copies and pickles go by the bytes of the sketch."""
+        return codec.load, (self.to_bytes(),)
+
+    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
+        """What is written of the sketch."""
+        held = self._counted()
+        return "user-misra-gries", {"id": self.id, "counters": self.counters, **held.fields()}, held.arrays()
+
+    @classmethod
+    def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> UserMisraGries:
+        """The sketch of which this was written."""
+        sketch = cls(fields["counters"])
+        sketch.id = check_id(fields["id"])
+        sketch._held = Held.from_parts(fields, arrays, sketch.counters)
+        return sketch
+
+    def _counted(self) -> Held:
+        """The counts with all rows that wait, the last user's too."""
+        self._count(self._waiting.all_users())
+        return self._held
+
+    def _count(self, rows: tuple[pa.Array, npt.NDArray[np.int64]] | None) -> None:
+        if rows is not None:
+            self._held = _after(self._held, rows, self.counters)
+
+
+def _after(held: Held, rows: tuple[pa.Array, npt.NDArray[np.int64]], counters: int) -> Held:
+    """The state after users have been counted: keys as dense codes, those held first."""
+    from hushcount.sketches._kernels.user_misra_gries import count_users
+
+    keys, starts = rows
+    before = pa.array([], keys.type) if held.keys is None else held.keys
+    coded = pa.concat_arrays([before, keys]).dictionary_encode()
+    codes = coded.indices.to_numpy().astype(np.int64)[len(before) :]
+    counts = np.zeros(len(coded.dictionary), np.int64)
+    counts[: len(before)] = held.counts
+    places = np.zeros(counters, np.int64)
+    places[: len(before)] = np.arange(len(before))
+    used, floor, pairs = count_users(codes, starts, counts, places, len(before))
+    if held.total + int(pairs) > LARGEST_TOTAL:
+        raise DataError(f"A sketch counts at most {LARGEST_TOTAL} events; start another.")
+    kept = np.sort(places[:used])
+    taken = coded.dictionary.take(pa.array(kept))
+    return Held(taken, counts[kept] - floor, held.floor + int(floor), held.total + int(pairs))
+
+
+class _Rows:
+    """Rows that wait to be counted, and where their users begin."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._keys: list[pa.Array] = []
+        self._begins: list[npt.NDArray[np.bool_]] = []
+        self._last: pa.Scalar | None = None
+
+    def append(self, keys: Any, users: Any, kind: pa.DataType | None) -> None:
+        """Add a batch; nothing is added when it is refused."""
+        keys, users = _aligned(keys, users)
+        if not len(users):
+            return
+        kind = self._keys[0].type if self._keys else kind
+        held = _held(keys, kind)
+        begins = np.ones(len(users), np.bool_)
+        begins[1:] = pc.not_equal(users[1:], users[:-1]).to_numpy(zero_copy_only=False)
+        begins[0] = self._last is None or not self._last.equals(users[0])
+        self._keys.append(held)
+        self._begins.append(begins)
+        self._last = users[-1]
+        self.rows += len(held)
+
+    def whole_users(self) -> tuple[pa.Array, npt.NDArray[np.int64]] | None:
+        """All users but the last, who may go on; their rows no longer wait."""
+        keys, begins = pa.concat_arrays(self._keys), np.concatenate(self._begins)
+        last = int(np.flatnonzero(begins)[-1])
+        rest = keys[last:].unique()
+        again = np.zeros(len(rest), np.bool_)
+        again[0] = True
+        self._keys, self._begins, self.rows = [rest], [again], len(rest)
+        return (keys[:last], _starts(begins[:last])) if last else None
+
+    def all_users(self) -> tuple[pa.Array, npt.NDArray[np.int64]] | None:
+        """All users; nothing waits afterwards, and whoever comes next is another user."""
+        if not self.rows:
+            return None
+        keys, begins = pa.concat_arrays(self._keys), np.concatenate(self._begins)
+        self._keys, self._begins, self.rows, self._last = [], [], 0, None
+        return keys, _starts(begins)
+
+
+def _starts(begins: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    return np.append(np.flatnonzero(begins), len(begins)).astype(np.int64)
+
+
+def _aligned(keys: Any, users: Any) -> tuple[pa.Array, pa.Array]:
+    """Rows whose key is not null."""
+    keys, users = _array("keys", keys), _array("users", users)
+    if len(keys) != len(users):
+        raise ParameterError(f"keys and users must have equal length, got {len(keys)} and {len(users)}.")
+    if users.null_count:
+        raise DataError("users must not be null.")
+    if keys.null_count:
+        return keys.drop_null(), users.filter(keys.is_valid())
+    return keys, users
+
+
+def _array(name: str, values: Any) -> pa.Array:
+    if isinstance(values, str | bytes):
+        raise KeyTypeError(f"{name} must be a batch, got one {type(values).__name__}.")
+    if hasattr(values, "__arrow_c_stream__") and not isinstance(values, pa.ChunkedArray):
+        values = pa.chunked_array(values)
+    try:
+        array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+    except (pa.ArrowException, OverflowError, TypeError):
+        raise KeyTypeError(f"{name} must be values of one type, all text or whole numbers.") from None
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _held(keys: pa.Array, kind: pa.DataType | None) -> pa.Array:
+    """Keys in the type in which the sketch keeps them."""
+    arrays = [array for array in key_arrays(keys) if len(array)]
+    kind = held_as(arrays[0].type) if kind is None else kind
+    return pa.concat_arrays([from_kernel(to_kernel(array, kind), kind) for array in arrays])
