@@ -145,7 +145,7 @@ def _release(mechanism: Any, shape: TrackedCells, bits: Bits) -> Release:
     }
     guarantee = mechanism.claim.guarantee(budget, public.unit, parameters)
     error = EnvelopeError(plan, public.max_events, shape.parts)
-    release = Release.of(keep(shape.keys, published), estimates[published], guarantee, error)
+    release = Release.of(keep(shape.keys, published), estimates[published] + plan.centre, guarantee, error)
     return release.with_notes(
         *explain_envelope(plan.kind, public.max_events, shape.parts, budget.epsilon, budget.delta)
     )

@@ -11,7 +11,7 @@ from hushcount.sketches.row_hash import COUNT_MIN
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeError:
-    """The estimate is the truth, plus what other keys add, plus noise."""
+    """The count is the truth, plus what other keys add, plus noise, plus the public `centre` of the plan."""
 
     plan: Envelope
     max_events: int
@@ -36,8 +36,8 @@ class EnvelopeError:
 
     def _bounds(self, failure: float) -> tuple[int, int]:
         plan = self.plan
-        below = max(sum(envelope_bounds(plan, self.max_events, failure / 2)), 0)
+        below = sum(envelope_bounds(plan, self.max_events, failure / 2))
         if plan.kind == COUNT_MIN:  # other keys only add, unless they were deleted more than added
             each = calibration.one_of(plan.depth, failure / 2)
-            return below, max(plan.law.least_tail(each) - 1, 0)
-        return below, below
+            return max(below + plan.centre, 0), max(plan.law.least_tail(each) - 1 - plan.centre, 0)
+        return max(below, 0), max(below, 0)

@@ -46,7 +46,7 @@ def gaussian_divergence(depth: int, sigma: float, epsilon: float, weights: int =
     least integer above epsilon sigma^2 / v - d v / 2.
 
     >>> round(1e6 * gaussian_divergence(1, 4.225, 1.0), 4), round(1e6 * gaussian_divergence(1, 4.231, 1.0), 4)
-    (1.0187, 0.9987)
+    (1.0187, 0.9993)
     """
     law = DiscreteGaussian(sigma * math.sqrt(depth))
     square = Fraction(sigma) ** 2
@@ -109,9 +109,14 @@ class Envelope:
     @property
     def reach(self) -> int:
         """The count from which on a key is published with a chance of about one half or more."""
+        return self.threshold + 1 + self.centre
+
+    @property
+    def centre(self) -> int:
+        """What noise takes from an estimate with a chance of one half: a public number to add again."""
         if self.kind == COUNT_MIN:  # all of `depth` noises are above -m with a chance of one half
-            return self.threshold + self.law.least_tail(1 - 2 ** (-1 / self.depth))
-        return self.threshold + 1
+            return self.law.least_tail(1 - 2 ** (-1 / self.depth)) - 1
+        return 0
 
 
 @lru_cache(maxsize=64)
