@@ -1,0 +1,1 @@
+"""Speed, memory and utility of hushcount beside other programs: python -m benchmarks."""

@@ -1,0 +1,81 @@
+"""The figures that must be reached, each beside the one measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks import updates, utility
+
+NOISE_TIMES = 30
+HEADLINE = "zipf 1.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A figure with its bound: `least` or `most`, whichever is not None."""
+
+    name: str
+    value: float
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the figure keeps its bound."""
+        above = self.least is None or self.value >= self.least
+        return above and (self.most is None or self.value <= self.most)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "passed": self.passed}
+
+
+def lines(results: dict[str, Any]) -> list[Line]:
+    """The lines of all parts that were measured."""
+    found: list[Line] = []
+    for kind in ("ints", "strings"):
+        if kind in results:
+            found += _updates(kind, results[kind])
+    if "parquet" in results:
+        found += _parquet(results["parquet"])
+    if "noise" in results:
+        laplace = {name: row for name, row in results["noise"].items() if name.startswith("laplace")}
+        found += [
+            Line(f"{name}, times the speed of OpenDP", row["ratio"], least=NOISE_TIMES)
+            for name, row in laplace.items()
+        ]
+    if "utility" in results:
+        found += _utility(results["utility"])
+    return found
+
+
+def _updates(kind: str, rows: list[dict[str, Any]]) -> Iterator[Line]:
+    for counters in updates.COUNTERS:
+        case = (kind, HEADLINE, counters)
+        name = f"SpaceSaving, {kind}, {HEADLINE}, k={counters}"
+        if kind == "ints":
+            speed = updates.ratio(rows, case, "SpaceSaving", "limit loop")
+            yield Line(f"{name}: share of the limit loop", speed, least=0.45)
+        for other in ("datasketches", "datasketches (list)"):
+            speed = updates.ratio(rows, case, "SpaceSaving", other)
+            yield Line(f"{name}: times {other}", speed, least=4.0 if kind == "ints" else 3.0)
+
+
+def _parquet(contest: dict[str, Any]) -> Iterator[Line]:
+    for scope in ("job", "process"):
+        name = f"Parquet, {scope}, share of DuckDB exact"
+        yield Line(f"{name}: wall time", contest["ratios"][f"{scope}_wall_s"], most=1.0)
+        yield Line(f"{name}: CPU time", contest["ratios"][f"{scope}_cpu_s"], most=0.85)
+    yield Line("Parquet, peak memory in MB", contest["medians"]["hushcount"]["peak_mb"], most=450)
+
+
+def _utility(figures: dict[str, dict[str, float]]) -> Iterator[Line]:
+    few, many = figures[utility.FEW.name], figures[utility.MANY.name]
+    exact, noisy = figures[utility.ALL.name], figures[utility.NOISY.name]
+    yield Line(f"Top 100, {utility.FEW.name}: precision", few["precision"], least=0.98)
+    yield Line(f"Top 100, {utility.FEW.name}: relative error", few["relative_error"], most=0.005)
+    yield Line(f"{utility.MANY.name}: published keys", many["published"], least=2350)
+    yield Line(f"{utility.ALL.name}: published keys", exact["published"], least=2700)
+    yield Line(f"Top 100, {utility.NOISY.name}: precision", noisy["precision"], least=0.98)

@@ -1,0 +1,96 @@
+"""Figures as rows of text, for the terminal and for the page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks import updates
+
+KINDS = {"ints": "Integers", "strings": "Text of 8 to 30 characters"}
+CONTEST_TITLE = "{rows:,} rows of Parquet ({file_mb:.0f} MB, {compression}), k={counters:,}"
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A title, names of columns and rows; the first column is text, the others numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def tables(results: Row) -> Iterator[Table]:
+    """A table for every part that was measured, the required lines first."""
+    yield _required(results["required"])
+    for kind, title in KINDS.items():
+        if kind in results:
+            yield _updates(title, results[kind])
+    if "parquet" in results:
+        yield _contest(results["parquet"])
+    if "noise" in results:
+        yield _noise(results["noise"])
+    if "utility" in results:
+        yield _utility(results["utility"])
+
+
+def _required(lines: list[Row]) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for line in lines:
+        bound = f"at least {line['least']:g}" if line["least"] is not None else f"at most {line['most']:g}"
+        rows.append((line["name"], bound, f"{line['value']:.4g}", "yes" if line["passed"] else "NO"))
+    return Table("Required", ("figure", "bound", "measured", "kept"), rows)
+
+
+def _updates(title: str, rows: list[Row]) -> Table:
+    columns = ("contender", "keys", "k", "events", "CPU ns", "speed", "MB")
+    return Table(title, columns, [_update(row, rows) for row in rows])
+
+
+def _update(row: Row, rows: list[Row]) -> tuple[str, ...]:
+    shares = [
+        updates.ratio(rows, (row["keys"], row["distribution"], counters), row["contender"], "SpaceSaving")
+        for counters in ([row["counters"]] if row["counters"] else updates.COUNTERS)
+    ]
+    added = row["added_mb"]
+    return (
+        row["contender"],
+        row["distribution"],
+        f"{row['counters'] // 1000}k" if row["counters"] else "all",
+        f"{row['events'] / 1e6:g}M",
+        f"{row['cpu_ns_per_event']:.1f}",
+        ", ".join(f"{share:.2f}" for share in shares),
+        "" if added is None else f"{added:.0f}",
+    )
+
+
+def _contest(contest: Row) -> Table:
+    columns = ("program", "job wall s", "job CPU s", "process wall s", "process CPU s", "peak MB")
+    rows = [(name, *(f"{value:.2f}" for value in row.values())) for name, row in contest["medians"].items()]
+    rows.append(("ratio", *(f"{value:.2f}" for value in contest["ratios"].values())))
+    return Table(CONTEST_TITLE.format(**contest), columns, rows)
+
+
+def _noise(figures: dict[str, Row]) -> Table:
+    columns = ("100,000 samples", "hushcount CPU ms", "OpenDP CPU ms", "times as fast")
+    rows: list[tuple[str, ...]] = [
+        (
+            name,
+            f"{1e3 * row['hushcount_cpu_s']:.1f}",
+            f"{1e3 * row['opendp_cpu_s']:.0f}",
+            f"{row['ratio']:.0f}",
+        )
+        for name, row in figures.items()
+    ]
+    return Table("Exact noise", columns, rows)
+
+
+def _utility(figures: dict[str, Row]) -> Table:
+    columns = ("sketch", "precision of the top 100", "relative error", "published keys")
+    rows: list[tuple[str, ...]] = [
+        (name, f"{row['precision']:.4f}", f"{row['relative_error']:.5f}", f"{row['published']:.0f}")
+        for name, row in figures.items()
+    ]
+    return Table("1,000,000 Zipf(1.2) keys over 2^20, delta 1e-6, means of 100 releases", columns, rows)
