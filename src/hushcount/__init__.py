@@ -19,14 +19,17 @@ if TYPE_CHECKING:
     from hushcount.jobs.oracle import oracle
     from hushcount.jobs.sample import sample
     from hushcount.jobs.top import top
+    from hushcount.mechanisms.domain import IntegerRange
     from hushcount.mechanisms.oracle import Oracle
     from hushcount.privacy import Budget, Guarantee
     from hushcount.release import Release
+    from hushcount.results.added import add_releases
     from hushcount.sketches.codec import load
     from hushcount.sketches.exact import Exact
     from hushcount.sketches.linear import CountMin, CountSketch
     from hushcount.sketches.misra_gries import MisraGries
     from hushcount.sketches.space_saving import SpaceSaving
+    from hushcount.sketches.user_misra_gries import UserMisraGries
 
 __version__ = "0.1.0"
 
@@ -37,10 +40,13 @@ _NAMES = {
     "CountSketch": "hushcount.sketches.linear",
     "Exact": "hushcount.sketches.exact",
     "Guarantee": "hushcount.privacy",
+    "IntegerRange": "hushcount.mechanisms.domain",
     "MisraGries": "hushcount.sketches.misra_gries",
     "Oracle": "hushcount.mechanisms.oracle",
     "Release": "hushcount.release",
     "SpaceSaving": "hushcount.sketches.space_saving",
+    "UserMisraGries": "hushcount.sketches.user_misra_gries",
+    "add_releases": "hushcount.results.added",
     "load": "hushcount.sketches.codec",
     "oracle": "hushcount.jobs.oracle",
     "sample": "hushcount.jobs.sample",
@@ -53,11 +59,14 @@ __all__ = [
     "CountSketch",
     "Exact",
     "Guarantee",
+    "IntegerRange",
     "MisraGries",
     "Oracle",
     "Release",
     "SpaceSaving",
+    "UserMisraGries",
     "__version__",
+    "add_releases",
     "errors",
     "load",
     "oracle",
@@ -74,15 +83,19 @@ def release(
     delta: float,
     mechanism: str | None = None,
     max_events: int | None = None,
+    domain: Any = None,
 ) -> Release:
-    """Release a sketch with (epsilon, delta)-differential privacy; every release of it spends again.
+    """Release a sketch, or a list of sketches of disjoint parts, with (epsilon, delta)-DP.
 
-    `mechanism` names one; without it the proved default of the sketch's shape is taken.
-    `max_events` is a public bound on the number of events.
+    Every release of a sketch spends again. `mechanism` names one; without it the proved default of the
+    sketch's shape is taken. `max_events` is a public bound on the number of events. `domain`, all keys that
+    can occur ("A..B" or a list), allows delta = 0.
     """
     from hushcount.mechanisms import release as release_sketch
 
-    return release_sketch(sketch, epsilon=epsilon, delta=delta, mechanism=mechanism, max_events=max_events)
+    return release_sketch(
+        sketch, epsilon=epsilon, delta=delta, mechanism=mechanism, max_events=max_events, domain=domain
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -82,6 +82,7 @@ class Release:
     floor: int | None = None
     notes: tuple[str, ...] = ()
     confidence: float = 0.95
+    whole: bool = True  # False once rows have been cut
 
     @classmethod
     def of(
@@ -167,14 +168,14 @@ class Release:
     def limit(self, rows: int) -> Release:
         """The first rows (a function of what is published, so it costs nothing)."""
         stop = check_count("limit", rows)
-        return replace(self, keys=self.keys.slice(0, stop), counts=self.counts.slice(0, stop))
+        return replace(self, keys=self.keys.slice(0, stop), counts=self.counts.slice(0, stop), whole=False)
 
     def at_least(self, count: int) -> Release:
         """The rows whose noisy count is at least `count` (costs nothing)."""
         import pyarrow.compute as pc
 
         mask = pc.greater_equal(self.counts, check_count("min_count", count, least=0))
-        return replace(self, keys=self.keys.filter(mask), counts=self.counts.filter(mask))
+        return replace(self, keys=self.keys.filter(mask), counts=self.counts.filter(mask), whole=False)
 
     def to_pandas(self) -> pd.DataFrame:
         """The table as a pandas frame."""

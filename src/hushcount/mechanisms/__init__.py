@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.mechanisms.base import Mechanism, PublicParameters, check_shape
+from hushcount.mechanisms.domain import as_domain
 from hushcount.mechanisms.envelope import CountMinEnvelope, CountSketchEnvelope
 from hushcount.mechanisms.exact import LaplaceThreshold
+from hushcount.mechanisms.gaussian import GaussianSparseHistogram
+from hushcount.mechanisms.merged import LaplaceManyKeys
 from hushcount.mechanisms.misra_gries import (
     ChanRelease,
     PrivateMisraGries,
     PrivateMisraGriesPaper,
     PrivateMisraGriesStandard,
 )
+from hushcount.mechanisms.pure import BoundedPureRelease, PureRelease
+from hushcount.mechanisms.shards import ShardRelease
 from hushcount.mechanisms.space_saving import BoundedLengthRelease, FloorRelease
 from hushcount.mechanisms.truncated_geometric import PublicFloorRelease, TruncatedGeometric
-from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_max_events
+from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_delta, check_max_events
 from hushcount.randomness import Bits, system_bits
-from hushcount.sketches.shapes import Cells, FloorCounters, Histogram, TrackedCells
+from hushcount.sketches.shapes import Cells, FloorCounters, Histogram, ManyKeys, Shards, TrackedCells
+from hushcount.sketches.shards import shards_of
 
 if TYPE_CHECKING:
     from hushcount.release import Release
@@ -40,9 +46,21 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     PublicFloorRelease.name: PublicFloorRelease,
     CountMinEnvelope.name: CountMinEnvelope,
     CountSketchEnvelope.name: CountSketchEnvelope,
+    ShardRelease.name: ShardRelease,
+    GaussianSparseHistogram.name: GaussianSparseHistogram,
+    LaplaceManyKeys.name: LaplaceManyKeys,
+    PureRelease.name: PureRelease,
+    BoundedPureRelease.name: BoundedPureRelease,
 }
 
-DEFAULTS: dict[type, type[Mechanism]] = {FloorCounters: FloorRelease, Histogram: TruncatedGeometric}
+DEFAULTS: dict[type, type[Mechanism]] = {
+    FloorCounters: FloorRelease,
+    Histogram: TruncatedGeometric,
+    ManyKeys: GaussianSparseHistogram,
+    Shards: ShardRelease,
+}
+
+PURE = (PureRelease.name, BoundedPureRelease.name)
 
 WAYS_OUT: dict[type, str] = {
     Cells: "a linear sketch holds no keys, make an oracle of it with hc.oracle",
@@ -57,30 +75,68 @@ def release(
     delta: float,
     mechanism: str | None = None,
     max_events: int | None = None,
-    unit: PrivacyUnit = EVENT,
+    domain: Any = None,
+    unit: PrivacyUnit | None = None,
     bits: Bits | None = None,
 ) -> Release:
-    """Release a sketch with (epsilon, delta)-differential privacy.
+    """Release a sketch, or a list of sketches of disjoint parts, with (epsilon, delta)-DP.
 
     `mechanism` names one of MECHANISMS; without it the proved default of the sketch's shape is taken.
     `max_events` is a public bound on the number of events: "dpss" and "public-floor" need it, others bound
-    errors by it.
+    errors by it. `domain`, all keys that can occur ("A..B" or a list), allows delta = 0. `unit` is that of
+    the sketch unless given.
     """
-    budget = Budget(epsilon, delta)
+    budget = _budget(epsilon, delta, domain)
     longest = check_max_events(max_events, budget.delta)
     shape = _shape(sketch)
-    chosen = _choose(mechanism, shape)
     public = PublicParameters(
-        getattr(shape, "candidates", None), getattr(shape, "parts", None), longest, unit
+        candidates=getattr(shape, "candidates", None),
+        parts=None if isinstance(shape, Shards) else getattr(shape, "parts", None),
+        max_events=longest,
+        unit=_unit(shape, unit),
+        moved=getattr(shape, "moved", None),
+        domain=None if domain is None else as_domain(domain),
     )
+    chosen = _choose(_named(mechanism, public), shape)
     return chosen(budget, public).release(shape, bits or system_bits())
+
+
+def _budget(epsilon: float, delta: float, domain: Any) -> Budget:
+    zero = isinstance(delta, int | float) and not isinstance(delta, bool) and delta == 0
+    if domain is None:
+        if zero:
+            raise ParameterError(
+                f"delta must be strictly between 0 and 1, got {delta}; or give a public domain."
+            )
+        return Budget(epsilon, delta)
+    if not zero:
+        check_delta(delta)
+        raise ParameterError(f"delta must be 0 with a public domain, got {delta}.")
+    return Budget.pure(epsilon)
+
+
+def _unit(shape: object, given: PrivacyUnit | None) -> PrivacyUnit:
+    """The unit of the shape, which events of any kind may go by another name."""
+    own: PrivacyUnit = getattr(shape, "unit", EVENT)
+    return given if given is not None and own == EVENT else own
+
+
+def _named(name: str | None, public: PublicParameters) -> str | None:
+    """The mechanism asked for; a domain allows those for delta = 0, and no others."""
+    if public.domain is None:
+        if name in PURE:
+            raise ParameterError(f"{name} needs domain, a public list of keys, got None.")
+        return name
+    if name is None:
+        return PURE[0] if public.max_events is None else PURE[1]
+    if name not in PURE:
+        raise ParameterError(f"mechanism must be one of {', '.join(PURE)} with a domain, got {name}.")
+    return name
 
 
 def _shape(sketch: Any) -> object:
     if isinstance(sketch, list | tuple):
-        raise NotProvedError(
-            "release is proved for one sketch, got a list; release each with its own share of the budget."
-        )
+        return shards_of(sketch)
     if not hasattr(sketch, "shape") or not callable(sketch.shape):
         raise ParameterError(f"sketch must be a sketch, got {type(sketch).__name__}.")
     return sketch.shape()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from hushcount.mechanisms.domain import Domain
     from hushcount.randomness import Bits
     from hushcount.release import Release
 
@@ -26,7 +27,7 @@ class PublicParameters:
 
     `candidates` is the largest number of keys a summary can hold, `parts` the number by which the
     length of a stream bounds its floor (floor <= n / parts), `max_events` a public bound on n, `moved` the
-    number of keys that can move together.
+    number of keys that can move together, `domain` all keys that can be published.
     """
 
     candidates: int | None = None
@@ -34,6 +35,7 @@ class PublicParameters:
     max_events: int | None = None
     unit: PrivacyUnit = EVENT
     moved: int | None = None
+    domain: Domain | None = None
 
     def __post_init__(self) -> None:
         for name in ("candidates", "parts", "max_events", "moved"):

@@ -73,6 +73,12 @@ def laplace_threshold(epsilon: float, delta: float) -> int:
     return 1 + _least_tail(DiscreteLaplace(epsilon), delta)
 
 
+def shard_margin(epsilon: float, delta: float) -> int:
+    """Least A >= 1 with S(A) <= delta and S(A + 1) <= delta / 2."""
+    law = DiscreteLaplace(epsilon)
+    return max(_least_tail(law, delta), _least_tail(law, delta / 2) - 1)
+
+
 def one_of(draws: int, probability: float) -> float:
     """The p for which an event of probability p happens in one of `draws` trials with `probability`."""
     return -math.expm1(math.log1p(-probability) / draws)

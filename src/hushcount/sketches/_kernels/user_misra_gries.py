@@ -1,8 +1,9 @@
 """Privacy-aware Misra-Gries (000, Alg 4) over dense codes: users in order, each a run of codes.
 
-Counts are kept absolute: a code is held while its count exceeds the floor, the number of decrements. Keys that
-would be new to a full sketch come and go within one user, so they are never inserted. A decrement looks at
-every key held; it takes at least counters + 1 from the sum of all, so there are at most n / (counters + 1).
+Counts are kept absolute: a code is held while its count exceeds the floor, the number of decrements.
+Keys that would be new to a full sketch come and go within one user, so they are never inserted. A
+decrement looks at every key held; it takes at least counters + 1 from the sum of all counts, so there are
+at most n / (counters + 1).
 """
 
 from __future__ import annotations

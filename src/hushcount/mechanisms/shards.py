@@ -1,0 +1,131 @@
+"""Releases of one summary for each disjoint part of the data: a private floor each, then one histogram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from hushcount.mechanisms import calibration
+from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, check_shape, keep
+from hushcount.mechanisms.distributions import DiscreteLaplace
+from hushcount.mechanisms.sample_grid import values_grid
+from hushcount.mechanisms.space_saving import ONE_STREAM
+from hushcount.mechanisms.truncated_geometric import TruncatedGeometricLaw
+from hushcount.privacy import Budget
+from hushcount.release import Release
+from hushcount.sketches.merged import sum_by_key
+from hushcount.sketches.shapes import Histogram, Shards
+
+if TYPE_CHECKING:
+    from hushcount.mechanisms.base import Counts
+    from hushcount.randomness import Bits
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRelease:
+    """Sums over shards of what the counts have above noisy floors, less a truncated geometric.
+
+    Theorem: (epsilon, delta)-DP, whatever the number of shards.
+    Neighbours: add or remove one event.
+    Assumes: as the floor release, in each shard; the shard of an event is a function of the event alone.
+    Parameters: floors f + DLap(epsilon) + A, A = calibration.shard_margin; K, TruncatedGeometricLaw at
+        (epsilon, delta - P[DLap(epsilon) > A]).
+    Proof: docs/proofs/shards.md. Checked by: tests/privacy/test_shards.py
+    """
+
+    budget: Budget
+    public: PublicParameters = NOTHING_PUBLIC
+    floor_law: DiscreteLaplace = field(init=False)
+    margin: int = field(init=False)
+    law: TruncatedGeometricLaw = field(init=False)
+
+    name: ClassVar[str] = "shards"
+    accepts: ClassVar[tuple[type, ...]] = (Shards,)
+    way_out: ClassVar[str] = "give a list of SpaceSaving or MisraGries sketches"
+    claim: ClassVar[Claim] = Claim(
+        "shard release",
+        "Shard release: private floors, then one key moves by one, are (epsilon, delta)-DP together.",
+        "docs/proofs/shards.md",
+        (*ONE_STREAM, "the shard of an event is a function of the event alone"),
+    )
+
+    def __post_init__(self) -> None:
+        budget = self.budget
+        margin = calibration.shard_margin(budget.epsilon, budget.delta)
+        object.__setattr__(self, "floor_law", DiscreteLaplace(budget.epsilon))
+        object.__setattr__(self, "margin", margin)
+        object.__setattr__(self, "law", TruncatedGeometricLaw.of(values_grid(histogram_budget(budget))))
+
+    def release(self, shape: Shards, bits: Bits) -> Release:
+        """Publish the noisy floors, and each key that keeps at least 1."""
+        check_shape(self, shape)
+        noise = self.floor_law.sample(len(shape.parts), bits)
+        floors = tuple(part.floor + int(z) + self.margin for part, z in zip(shape.parts, noise, strict=True))
+        histogram = above_floors(shape, floors)
+        values = histogram.counts - self.law.sample(len(histogram.counts), bits)
+        published = values >= 1
+        counts = values[published] + self.law.centre
+        parameters = {"shards": len(floors), "margin": self.margin, "largest_noise": self.law.largest}
+        guarantee = self.claim.guarantee(
+            self.budget, self.public.unit, {**parameters, "offset": self.law.centre}
+        )
+        error = ShardError(self.law, floors, float(self.floor_law.tail(self.margin + 1)))
+        return Release.of(keep(histogram.keys, published), counts, guarantee, error, sum(floors))
+
+
+def histogram_budget(budget: Budget) -> Budget:
+    """What is left for the histogram of sums: a key isolated below its floor may have spent the rest."""
+    margin = calibration.shard_margin(budget.epsilon, budget.delta)
+    spent = float(DiscreteLaplace(budget.epsilon).tail(margin + 1)) * (1 + calibration.SAFETY)
+    return Budget(budget.epsilon, budget.delta - spent)
+
+
+def above_floors(shape: Shards, floors: tuple[int, ...]) -> Histogram:
+    """Sums over shards of max(count - floor, 0), without keys that have nothing above any floor."""
+    keys, heights = [], []
+    for part, floor in zip(shape.parts, floors, strict=True):
+        above: Counts = part.counts - floor
+        keys.append(keep(part.keys, above >= 1))
+        heights.append(above[above >= 1])
+    return Histogram(*sum_by_key(keys, heights))
+
+
+@dataclass(frozen=True, slots=True)
+class ShardError:
+    """The count is H - K + median(K) and H <= true <= H + sum of floors, unless a noisy floor is too low.
+
+    Each noisy floor is below its floor with probability `misses`; `floors` are published.
+    """
+
+    noise: TruncatedGeometricLaw
+    floors: tuple[int, ...]
+    misses: float
+
+    def interval(self, confidence: float) -> tuple[int, int]:
+        """One key named beforehand."""
+        low, high = self.noise.quantiles(max(1 - confidence - self._missed, 0.0))
+        return self.noise.centre - low, high - self.noise.centre + self._lost
+
+    def simultaneous(self, confidence: float) -> tuple[int, int] | None:
+        """All keys at once: the noise is bounded, and no noisy floor is too low."""
+        if self._missed > 1 - confidence:
+            return None
+        return self.noise.centre, self.noise.largest - self.noise.centre + self._lost
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What the bounds are made of."""
+        below, above = self.interval(confidence)
+        return (
+            f"With confidence {confidence:g} the true count of a key named beforehand lies between"
+            f" count - {below} and count + {above}.",
+            f"count leaves out what lies below the noisy floors of {len(self.floors)} shards, in all up to"
+            f" {self._lost}.",
+        )
+
+    @property
+    def _lost(self) -> int:
+        return sum(max(floor, 0) for floor in self.floors)
+
+    @property
+    def _missed(self) -> float:
+        return len(self.floors) * self.misses

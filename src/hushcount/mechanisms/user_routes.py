@@ -1,0 +1,76 @@
+"""Three ways to protect a user with several keys, compared by the smallest count that each publishes.
+
+Everything here is a function of public parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hushcount.mechanisms import calibration
+from hushcount.mechanisms.gaussian_calibration import CERTAIN, sparse_histogram
+from hushcount.privacy import Budget, check_count
+
+GROUP, PAMG, EXACT = "group", "pamg", "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A way to release, with the height from which on it publishes, and does so reliably.
+
+    `reliable` is the least count, above what the sketch left out, that is published with probability 0.95.
+    """
+
+    name: str
+    threshold: int
+    reliable: int
+    sentence: str
+
+
+def group_budget(epsilon: float, delta: float, max_keys: int) -> Budget:
+    """The budget for one event at which up to `max_keys` events together cost (epsilon, delta)."""
+    each = math.nextafter(epsilon / max_keys, 0) if max_keys > 1 else epsilon
+    return Budget(each, delta * (math.expm1(each) / math.expm1(epsilon)))
+
+
+def user_routes(
+    epsilon: float, delta: float, max_keys: int, counters: int, exact: bool = False
+) -> list[Route]:
+    """The routes for users of at most `max_keys` keys, the one of the smallest reliable count first.
+
+    `counters` are those of the sketches; `exact` adds the exact histogram, which needs memory for all keys.
+
+    >>> [route.name for route in user_routes(1.0, 1e-6, 8, 10_000)]
+    ['group', 'pamg']
+    """
+    budget = Budget(epsilon, delta)
+    keys, size = check_count("max_keys", max_keys), check_count("counters", counters, least=2)
+    routes = [_group(budget, keys), _pamg(budget, size)]
+    if exact:
+        routes.append(_exact(budget, keys))
+    return sorted(routes, key=lambda route: route.reliable)
+
+
+def _group(budget: Budget, max_keys: int) -> Route:
+    each = group_budget(budget.epsilon, budget.delta, max_keys)
+    threshold = calibration.floor_threshold(each.epsilon, each.delta)
+    reliable = threshold + calibration.largest_difference(each.epsilon, 1 - CERTAIN, 1) - 1
+    sentence = f"one SpaceSaving sketch of all rows, noise for {max_keys} rows of a user together"
+    return Route(GROUP, threshold, reliable, _said(sentence, reliable))
+
+
+def _pamg(budget: Budget, counters: int) -> Route:
+    found = sparse_histogram(budget.epsilon, budget.delta, counters)
+    sentence = f"UserMisraGries, Gaussian noise for {counters} counters together"
+    return Route(PAMG, found.threshold, found.reliable, _said(sentence, found.reliable))
+
+
+def _exact(budget: Budget, max_keys: int) -> Route:
+    found = sparse_histogram(budget.epsilon, budget.delta, max_keys)
+    sentence = f"exact counts of all keys, Gaussian noise for {max_keys} keys of a user together"
+    return Route(EXACT, found.threshold, found.reliable, _said(sentence, found.reliable))
+
+
+def _said(sentence: str, reliable: int) -> str:
+    return f"{sentence}: publishes a key of {reliable} users with probability {CERTAIN:g}"
