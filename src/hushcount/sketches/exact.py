@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from hushcount.sketches import codec
-from hushcount.sketches.base import Counting, entries_from, entry_arrays, header_of, restore
+from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
+from hushcount.sketches.counter_sketch import CounterSketch
 from hushcount.sketches.counter_table import CounterTable, Entries, Rule
-from hushcount.sketches.keys import ByteKeys, Keys, from_kernel
+from hushcount.sketches.keys import ByteKeys, Keys
 from hushcount.sketches.shapes import Histogram
 
 SPREAD = 3
 FIRST_COUNTERS = 1 << 12
 
 
-class Exact:
+class Exact(CounterSketch):
     """A count for every key; memory grows with the number of distinct keys.
 
     >>> sketch = Exact()
@@ -31,56 +30,10 @@ class Exact:
 
     error_bound = 0
 
-    def __init__(self) -> None:
-        self._keys = Counting(GrowingTable)
-
-    @property
-    def id(self) -> str:
-        """A random name of this sketch, kept when it is saved."""
-        return self._keys.id
-
-    @property
-    def total(self) -> int:
-        """How many keys have been counted."""
-        self._keys.flush()
-        return self._keys.total
-
-    @property
-    def key_type(self) -> pa.DataType | None:
-        """The Arrow type of the keys, once there are any."""
-        self._keys.flush()
-        return self._keys.key_type
-
-    def update(self, keys: Any) -> None:
-        """Count a batch of keys: any array, frame column or iterable."""
-        self._keys.update(keys)
-
-    def add(self, key: Any) -> None:
-        """Count one key."""
-        self._keys.add(key)
-
-    def estimate(self, keys: Any) -> npt.NDArray[np.int64]:
-        """Counts of keys."""
-        return self._keys.lookup(keys)
-
     def shape(self) -> Histogram:
         """All keys with their counts."""
         entries = self._keys.entries()
-        kind = self._keys.key_type or pa.string()
-        keys = from_kernel(entries.keys, kind) if len(entries) else pa.array([], kind)
-        return Histogram(keys, entries.counts)
-
-    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
-        """The sketch as bytes: raw data, to be kept as such."""
-        return codec.encode(self, position)
-
-    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
-        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
-        codec.save(self, path, position)
-
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        """Copies and pickles go by the bytes of the sketch."""
-        return codec.load, (self.to_bytes(),)
+        return Histogram(self._key_array(entries), entries.counts)
 
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""
@@ -93,6 +46,9 @@ class Exact:
         sketch = cls()
         restore(sketch._keys, fields, entries_from(arrays))
         return sketch
+
+    def _table(self, of_bytes: bool) -> GrowingTable:
+        return GrowingTable(of_bytes)
 
 
 class GrowingTable:
