@@ -10,9 +10,19 @@ import pytest
 from pyarrow import csv, parquet
 
 from hushcount.cli.main import main
-from hushcount.mechanisms import MECHANISMS
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
+ONE_STREAM = (
+    "floor",
+    "pmg",
+    "pmg-paper",
+    "pmg-standard",
+    "chan",
+    "dpss",
+    "public-floor",
+    "laplace-threshold",
+    "truncated-geometric",
+)
 KEYS = ["tea"] * 900 + ["milk"] * 600 + ["salt"] * 300 + [f"secret{i}" for i in range(50)]
 
 
@@ -102,7 +112,7 @@ def test_whole_numbers(run):
     assert {row["key"] for row in values["rows"]} == {"0", "1", "2"}
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("mechanism", ONE_STREAM)
 def test_mechanisms(run, mechanism):
     bound = ("--max-events", "2000", "--counters", "64")
     options = ("--mechanism", mechanism, *bound, "--json")
