@@ -68,8 +68,8 @@ class NoisyCells:
 
     def release(self, shape: Cells, bits: Bits) -> Oracle:
         """Add noise to every cell."""
-        hashing = shape.hashing
         weight = _public_weight(shape)
+        hashing = shape.hashing
         law = self.law(hashing.kind, hashing.depth, weight)
         noise = law.sample(shape.cells.size, bits).reshape(shape.cells.shape)
         return Oracle(shape.cells + noise, hashing, shape.key_type, (self._guarantee(shape, law, weight),))

@@ -164,7 +164,7 @@ class LinearCells:
             raise ValueError("cells")
         if not self.hashing.signed and bool((self.cells.sum(axis=1) != self.total).any()):
             raise ValueError("total")
-        if self.key_type != self.held or self.below_zero():
+        if (self.key_type is None) == bool(self.total or self.cells.any()) or self.below_zero():
             raise ValueError("key type")
 
     def _kind(self, arrays: list[pa.Array]) -> pa.DataType | None:
