@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.privacy import EVENT, Budget, Guarantee, PrivacyUnit, check_count
+from hushcount.sketches.shapes import ManyKeys
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,12 +69,17 @@ class Mechanism(Protocol):
         ...
 
 
+# The way out where the shape says more about it than the mechanism does.
+SHAPE_WAYS_OUT = {ManyKeys: 'use mechanism="gaussian", or release shards with hc.release(shards)'}
+
+
 def check_shape(mechanism: type[Mechanism] | Mechanism, shape: object) -> None:
     """Raise unless the mechanism is proved for this shape."""
     if not isinstance(shape, mechanism.accepts):
         proved = " or ".join(kind.__name__ for kind in mechanism.accepts)
+        way_out = SHAPE_WAYS_OUT.get(type(shape), mechanism.way_out)
         raise NotProvedError(
-            f"{mechanism.name} is proved for {proved}, got {type(shape).__name__}; {mechanism.way_out}."
+            f"{mechanism.name} is proved for {proved}, got {type(shape).__name__}; {way_out}."
         )
 
 

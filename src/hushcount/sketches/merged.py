@@ -182,4 +182,4 @@ def sum_by_key(keys: list[pa.Array], counts: list[Counts]) -> tuple[pa.Array, Co
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
     """A column as one array."""
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+    return pa.concat_arrays([pa.array([], column.type), *column.chunks])

@@ -12,15 +12,34 @@ import pytest
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.mechanisms import DEFAULTS, MECHANISMS, release
 from hushcount.mechanisms.base import PublicParameters
-from hushcount.privacy import RESULT_ROW, Budget
-from hushcount.sketches.shapes import FloorCounters, Histogram
+from hushcount.privacy import EVENT, RESULT_ROW, USER, Budget
+from hushcount.sketches.shapes import FloorCounters, Histogram, ManyKeys, Shards
 
 FLOORED = FloorCounters(pa.array(["a", "b", "c"]), np.array([1000, 500, 21]), 20, candidates=7, parts=8)
 EXACT = Histogram(pa.array([5, 6, 7]), np.array([1000, 500, 1]))
+MANY = ManyKeys(pa.array(["a", "b", "c"]), np.array([1000, 500, 1]), 7, 7, 8)
+SHARDED = Shards((FLOORED, FLOORED))
+SHAPES = {FloorCounters: FLOORED, Histogram: EXACT, ManyKeys: MANY, Shards: SHARDED}
 NAMES = (
-    "floor, pmg, pmg-paper, pmg-standard, chan, dpss, laplace-threshold, truncated-geometric, public-floor"
+    "floor, pmg, pmg-paper, pmg-standard, chan, dpss, laplace-threshold, truncated-geometric, public-floor,"
+    " count-min-envelope, count-sketch-envelope, shards, gaussian, laplace, pure, pure-bounded"
 )
-EXACT_MECHANISMS = ("laplace-threshold", "truncated-geometric")
+PURE = ("pure", "pure-bounded")
+RELEASED = [name for name in MECHANISMS if MECHANISMS[name].accepts[0] in SHAPES]
+# What a count of 1000, 500 with a floor of 20 is published as: with the floor, above it, or ...
+COUNTED = dict.fromkeys(
+    ("floor", "laplace-threshold", "truncated-geometric", "gaussian", "laplace"), (1000, 500)
+)
+HEIGHTS = dict.fromkeys(("pmg", "pmg-paper", "pmg-standard", "chan"), (980, 480))
+EXPECTED = {
+    **COUNTED,
+    **HEIGHTS,
+    "shards": (1960, 960),  # two shards, each above its floor
+    "pure": (797, 297),  # less the sum of the heights over 8
+    "dpss": (),  # 10000 events may raise the floor to 1250
+    "public-floor": (),
+    "pure-bounded": (),
+}
 
 
 @dataclass(frozen=True)
@@ -34,20 +53,27 @@ class Sketch:
 def test_the_shape_picks_the_proved_default() -> None:
     assert release(Sketch(FLOORED), epsilon=1.0, delta=1e-8).guarantee.mechanism == "floor release"
     assert release(Sketch(EXACT), epsilon=1.0, delta=1e-8).guarantee.mechanism == "truncated geometric"
-    assert set(DEFAULTS) == {FloorCounters, Histogram}
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_every_mechanism_releases_the_heavy_keys(name: str) -> None:
-    shape = EXACT if name in EXACT_MECHANISMS else FLOORED
-    result = release(
-        Sketch(shape), epsilon=20.0, delta=1e-6, mechanism=name, max_events=10_000, unit=RESULT_ROW
+    many = release(Sketch(MANY), epsilon=1.0, delta=1e-8)
+    assert many.guarantee.mechanism == "Gaussian sparse histogram"
+    assert release([Sketch(FLOORED), Sketch(FLOORED)], epsilon=1.0, delta=1e-8).guarantee.mechanism == (
+        "shard release"
     )
-    expected = [1000, 500] if name in ("floor", *EXACT_MECHANISMS) else [980, 480]
-    if name in ("dpss", "public-floor"):  # 10000 events may raise the floor to 1250
-        expected = []
-    assert result.counts.to_pylist() == pytest.approx(expected, abs=40)
-    assert (result.guarantee.epsilon, result.guarantee.delta) == (20.0, 1e-6)
+    assert set(DEFAULTS) == {FloorCounters, Histogram, ManyKeys, Shards}
+
+
+def released(name: str, shape: Any, epsilon: float, delta: float, **options: Any) -> Any:
+    if name in PURE:
+        delta, options["domain"] = 0, ["a", "b", "c", "d", "e"]
+    sketch = [Sketch(part) for part in shape.parts] if isinstance(shape, Shards) else Sketch(shape)
+    return release(sketch, epsilon=epsilon, delta=delta, mechanism=name, **options)
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_every_mechanism_releases_the_heavy_keys(name: str) -> None:
+    shape = SHAPES[MECHANISMS[name].accepts[0]]
+    result = released(name, shape, 20.0, 1e-6, max_events=10_000, unit=RESULT_ROW)
+    assert result.counts.to_pylist() == pytest.approx(list(EXPECTED[name]), abs=40)
+    assert (result.guarantee.epsilon, result.guarantee.delta) == (20.0, 0 if name in PURE else 1e-6)
     assert result.guarantee.unit == RESULT_ROW
     assert result.guarantee.proof.startswith("docs/proofs/")
 
@@ -59,17 +85,31 @@ def test_every_mechanism_states_its_theorem_beside_the_noise(name: str) -> None:
         assert heading in text
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [name for name in RELEASED if name not in PURE])
 def test_an_empty_sketch_releases_nothing(name: str) -> None:
     empty = pa.array([], pa.string()), np.array([], dtype=np.int64)
-    shape = Histogram(*empty) if name in EXACT_MECHANISMS else FloorCounters(*empty, 0, 7, 8)
-    assert len(release(Sketch(shape), epsilon=1.0, delta=1e-8, mechanism=name, max_events=1000)) == 0
+    floored = FloorCounters(*empty, 0, 7, 8)
+    shapes = {
+        FloorCounters: floored,
+        Histogram: Histogram(*empty),
+        ManyKeys: ManyKeys(*empty, 7),
+        Shards: Shards((floored, floored)),
+    }
+    assert len(released(name, shapes[MECHANISMS[name].accepts[0]], 1.0, 1e-8, max_events=1000)) == 0
+
+
+def test_the_unit_of_the_shape_is_what_is_protected() -> None:
+    users = ManyKeys(MANY.keys, MANY.counts, 7, unit=USER)
+    for given in (None, EVENT, RESULT_ROW):
+        assert release(Sketch(users), epsilon=1.0, delta=1e-8, unit=given).guarantee.unit == USER
+        expected = given or EVENT
+        assert release(Sketch(MANY), epsilon=1.0, delta=1e-8, unit=given).guarantee.unit == expected
 
 
 def test_an_unknown_mechanism_is_refused() -> None:
     with pytest.raises(ParameterError) as error:
-        release(Sketch(FLOORED), epsilon=1.0, delta=1e-8, mechanism="laplace")
-    assert str(error.value) == f"mechanism must be one of {NAMES}, got laplace."
+        release(Sketch(FLOORED), epsilon=1.0, delta=1e-8, mechanism="gauss")
+    assert str(error.value) == f"mechanism must be one of {NAMES}, got gauss."
 
 
 def test_a_shape_without_proof_is_refused_with_the_way_out() -> None:
@@ -85,15 +125,23 @@ def test_a_shape_without_proof_is_refused_with_the_way_out() -> None:
         'laplace-threshold is proved for Histogram, got FloorCounters; use mechanism="floor", or count with'
         " Exact."
     )
-    with pytest.raises(NotProvedError, match=r"^no mechanism is proved for float; count with SpaceSaving\.$"):
-        release(Sketch(1.5), epsilon=1.0, delta=1e-8)
-
-
-def test_shards_are_not_proved_yet() -> None:
     with pytest.raises(NotProvedError) as error:
-        release([Sketch(FLOORED), Sketch(FLOORED)], epsilon=1.0, delta=1e-8)
+        release(Sketch(1.5), epsilon=1.0, delta=1e-8)
+    assert str(error.value) == "no mechanism is the default for float; count with SpaceSaving."
+
+
+def test_mechanisms_of_many_keys_refuse_one_stream() -> None:
+    with pytest.raises(NotProvedError) as error:
+        release(Sketch(FLOORED), epsilon=1.0, delta=1e-8, mechanism="gaussian")
     assert str(error.value) == (
-        "release is proved for one sketch, got a list; release each with its own share of the budget."
+        'gaussian is proved for ManyKeys, got FloorCounters; use mechanism="floor" for one stream, or release'
+        " shards with hc.release(shards)."
+    )
+    with pytest.raises(NotProvedError) as error:
+        release(Sketch(MANY), epsilon=1.0, delta=1e-8, mechanism="floor")
+    assert str(error.value) == (
+        'floor is proved for FloorCounters, got ManyKeys; use mechanism="gaussian", or release shards with'
+        " hc.release(shards)."
     )
 
 
@@ -112,7 +160,9 @@ def test_something_else_is_no_sketch() -> None:
         (True, 1e-8, None, "epsilon must be a number, got True."),
         (21, 1e-8, None, "epsilon above 20 protects nobody, got 21."),
         (1.0, 1.0, None, "delta must be strictly between 0 and 1, got 1.0."),
-        (1.0, 0.0, None, "delta must be strictly between 0 and 1, got 0.0."),
+        (1.0, 0.0, None, "delta must be strictly between 0 and 1, got 0.0; or give a public domain."),
+        (1.0, 0, None, "delta must be strictly between 0 and 1, got 0; or give a public domain."),
+        (1.0, False, None, "delta must be a number, got False."),
         (1.0, 1e-3, 1000, "delta must be below 1/max_events = 0.001, got 0.001."),
         (1.0, 1e-8, 0, "max_events must be at least 1, got 0."),
         (1.0, 1e-8, True, "max_events must be a whole number, got True."),
