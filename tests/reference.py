@@ -79,3 +79,31 @@ def misra_gries_standard(stream: Iterable[Hashable], counters: int) -> tuple[Cou
     """Misra-Gries that drops a key as soon as its height is 0."""
     heights, decrements = misra_gries(stream, counters)
     return {key: height for key, height in heights.items() if height > 0}, decrements
+
+
+def user_misra_gries(users: Iterable[Iterable[Hashable]], counters: int) -> tuple[Counts, int]:
+    """PAMG: every user's distinct keys count once, then all decrease once if too many are held."""
+    counts: Counts = {}
+    decrements = 0
+    for keys in users:
+        for key in set(keys):
+            counts[key] = counts.get(key, 0) + 1
+        if len(counts) > counters:
+            counts = {key: count - 1 for key, count in counts.items() if count > 1}
+            decrements += 1
+    return counts, decrements
+
+
+def merged(one: Counts, other: Counts, counters: int) -> Counts:
+    """Add, subtract the (counters + 1)-th largest, drop what is not positive."""
+    added = Counter(one) + Counter(other)
+    largest = sorted(added.values(), reverse=True)
+    taken = largest[counters] if len(largest) > counters else 0
+    return {key: count - taken for key, count in added.items() if count > taken}
+
+
+def reduced(heights: Counts, counters: int) -> Counts:
+    """000, Algorithm 3, in units of 1 / (counters + 1)."""
+    total = sum(heights.values())
+    scaled = {key: (counters + 1) * height - total for key, height in heights.items()}
+    return {key: value for key, value in scaled.items() if value > 0}
