@@ -13,8 +13,8 @@ from hushcount.mechanisms.oracle import Oracle
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.randomness import system_bits
 from hushcount.sketches.keys import held_as
-from hushcount.sketches.linear import CountMin, CountSketch
-from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH, KINDS, RowHash
+from hushcount.sketches.linear import CountMin, CountSketch, LinearSketch
+from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH, KINDS
 from hushcount.sketches.shapes import Cells
 
 DEPTH = 5
@@ -51,7 +51,7 @@ def oracle(
     if output is not None:
         check_writable(output)
     size = (kind, depth, width, like)
-    if isinstance(data, CountMin | CountSketch):
+    if isinstance(data, LinearSketch):
         if any(value is not None for value in (*size, column, format, sql)):
             raise ParameterError("a sketch has its own kind, size, hash key and keys; give only the budget.")
         made = NoisyCells(epsilon, delta).release(data.shape(), system_bits())
@@ -67,7 +67,7 @@ def oracle(
 
 
 def count_cells(
-    request: Request, sketch: CountMin | CountSketch, noisy: NoisyCells, progress: Progress | None
+    request: Request, sketch: LinearSketch, noisy: NoisyCells, progress: Progress | None
 ) -> Oracle:
     """Count, and publish the cells."""
     run = open_run(request, sketch, None)
@@ -96,7 +96,7 @@ def _for_unit(noisy: NoisyCells, unit: PrivacyUnit) -> NoisyCells:
 
 def _empty(
     kind: str | None, depth: int | None, width: int | None, like: Oracle | str | os.PathLike[str] | None
-) -> CountMin | CountSketch:
+) -> LinearSketch:
     """An empty sketch with a fresh hash key, or with that of another oracle."""
     if like is None:
         name = COUNT_SKETCH if kind is None else kind
@@ -106,10 +106,7 @@ def _empty(
         return made(DEPTH if depth is None else depth, WIDTH if width is None else width, max_weight=1)
     if (kind, depth, width) != (None, None, None):
         raise ParameterError("like gives kind, depth and width; give one or the other.")
-    return _with_hash(like.hashing if isinstance(like, Oracle) else Oracle.load(like).hashing)
-
-
-def _with_hash(hashing: RowHash) -> CountMin | CountSketch:
+    hashing = like.hashing if isinstance(like, Oracle) else Oracle.load(like).hashing
     return (CountSketch if hashing.signed else CountMin).with_hash(hashing, max_weight=1)
 
 

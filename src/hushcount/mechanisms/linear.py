@@ -56,7 +56,8 @@ class NoisyCells:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if self.delta is not None:
-            object.__setattr__(self, "delta", check_delta(self.delta))
+            pure = self.delta == 0 and not isinstance(self.delta, bool)
+            object.__setattr__(self, "delta", None if pure else check_delta(self.delta))
 
     def law(self, kind: str, depth: int, max_weight: int) -> Law:
         """The noise of each cell; only CountSketch needs, and spends, a delta."""

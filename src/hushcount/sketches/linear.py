@@ -4,24 +4,133 @@ from __future__ import annotations
 
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from hushcount.errors import ParameterError
 from hushcount.sketches import codec
 from hushcount.sketches.linear_cells import LinearCells
-from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash
+from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, key_of
 from hushcount.sketches.shapes import Cells
 
-Linear = TypeVar("Linear", "CountMin", "CountSketch")
 SIDE = 1 / 8
 """The chance that one row of CountSketch errs by more than its bound, on one side."""
 
 
-class CountMin:
+class LinearSketch(ABC):
+    """What both have in common: cells that are sums, so that order does not matter and sketches add up."""
+
+    kind: ClassVar[str]
+
+    def __init__(
+        self,
+        depth: int = 5,
+        width: int = 4096,
+        *,
+        seed: int | str | bytes | None = None,
+        max_weight: int | None = None,
+        partial: bool = False,
+    ) -> None:
+        self._cells = LinearCells(RowHash(self.kind, depth, width, key_of(seed)), max_weight, partial)
+
+    @property
+    @abstractmethod
+    def error_bound(self) -> int:
+        """How far an estimate lies from the truth at most, but for a chance of `failure`."""
+
+    @property
+    @abstractmethod
+    def failure(self) -> float:
+        """The chance that one estimate breaks `error_bound`."""
+
+    @property
+    def depth(self) -> int:
+        """The number of rows."""
+        return self._cells.hashing.depth
+
+    @property
+    def width(self) -> int:
+        """The number of cells in a row."""
+        return self._cells.hashing.width
+
+    @property
+    def id(self) -> str:
+        """A name of the seed and the size, the same for all sketches that can be merged."""
+        return self._cells.hashing.id
+
+    @property
+    def total(self) -> int:
+        """The sum of all weights."""
+        self._cells.flush()
+        return self._cells.total
+
+    @property
+    def key_type(self) -> pa.DataType | None:
+        """The Arrow type of the keys, once there are any."""
+        self._cells.flush()
+        return self._cells.key_type
+
+    def update(self, keys: Any, weights: Any = None) -> None:
+        """Add a batch of keys: any array, frame column or iterable; negative weights delete."""
+        self._cells.update(keys, weights)
+
+    def add(self, key: Any, weight: int = 1) -> None:
+        """Add one key."""
+        self._cells.add(key, weight)
+
+    def estimate(self, keys: Any) -> npt.NDArray[np.int64]:
+        """Estimates of the counts of keys."""
+        return self._cells.estimate(keys)
+
+    def merge(self, other: LinearSketch) -> Self:
+        """The sketch of both streams together: the same as if one had seen them all."""
+        if not isinstance(other, LinearSketch):
+            raise ParameterError(f"merge takes a linear sketch, got {type(other).__name__}.")
+        return self._of(self._cells.merge(other._cells))
+
+    def shape(self) -> Cells:
+        """The cells: one event moves `depth` of them."""
+        return self._cells.shape()
+
+    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
+        """The sketch as bytes: raw data, to be kept as such."""
+        return codec.encode(self, position)
+
+    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
+        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
+        codec.save(self, path, position)
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        """Copies and pickles go by the bytes of the sketch."""
+        return codec.load, (self.to_bytes(),)
+
+    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
+        """What is written of the sketch."""
+        return self._cells.parts()
+
+    @classmethod
+    def with_hash(cls, hashing: RowHash, max_weight: int | None = None) -> Self:
+        """An empty sketch that can be added to others with this hash."""
+        return cls._of(LinearCells(hashing, max_weight, partial=False))
+
+    @classmethod
+    def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> Self:
+        """The sketch of which this was written."""
+        return cls._of(LinearCells.from_parts(cls.kind, fields, arrays))
+
+    @classmethod
+    def _of(cls, cells: LinearCells) -> Self:
+        sketch = cls.__new__(cls)
+        sketch._cells = cells
+        return sketch
+
+
+class CountMin(LinearSketch):
     """Sums of weights in `depth` rows of `width` cells; the least cell of a key is its estimate.
 
     true <= estimate, and estimate <= true + `error_bound` but for a chance of `failure` (over the seed,
@@ -36,43 +145,7 @@ class CountMin:
     ([1, 5, 0], 7)
     """
 
-    def __init__(
-        self,
-        depth: int = 5,
-        width: int = 4096,
-        *,
-        seed: int | str | bytes | None = None,
-        max_weight: int | None = None,
-        partial: bool = False,
-    ) -> None:
-        self._cells = LinearCells.of(COUNT_MIN, (depth, width), seed, max_weight, partial)
-
-    @property
-    def depth(self) -> int:
-        """The number of rows."""
-        return self._cells.hashing.depth
-
-    @property
-    def width(self) -> int:
-        """The number of cells in a row."""
-        return self._cells.hashing.width
-
-    @property
-    def id(self) -> str:
-        """A name of the seed and the size, the same for all sketches that can be merged."""
-        return self._cells.hashing.id
-
-    @property
-    def total(self) -> int:
-        """The sum of all weights."""
-        self._cells.flush()
-        return self._cells.total
-
-    @property
-    def key_type(self) -> pa.DataType | None:
-        """The Arrow type of the keys, once there are any."""
-        self._cells.flush()
-        return self._cells.key_type
+    kind = COUNT_MIN
 
     @property
     def error_bound(self) -> int:
@@ -85,54 +158,8 @@ class CountMin:
         """The chance that one estimate breaks `error_bound`."""
         return math.exp(-self.depth)
 
-    def update(self, keys: Any, weights: Any = None) -> None:
-        """Add a batch of keys: any array, frame column or iterable; negative weights delete."""
-        self._cells.update(keys, weights)
 
-    def add(self, key: Any, weight: int = 1) -> None:
-        """Add one key."""
-        self._cells.add(key, weight)
-
-    def estimate(self, keys: Any) -> npt.NDArray[np.int64]:
-        """Upper estimates of the counts of keys."""
-        return self._cells.estimate(keys)
-
-    def merge(self, other: CountMin) -> CountMin:
-        """The sketch of both streams together: the same as if one had seen them all."""
-        return _of(CountMin, self._cells.merge(_cells_of(other)))
-
-    def shape(self) -> Cells:
-        """The cells: one event moves `depth` of them."""
-        return self._cells.shape()
-
-    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
-        """The sketch as bytes: raw data, to be kept as such."""
-        return codec.encode(self, position)
-
-    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
-        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
-        codec.save(self, path, position)
-
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        """Copies and pickles go by the bytes of the sketch."""
-        return codec.load, (self.to_bytes(),)
-
-    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
-        """What is written of the sketch."""
-        return self._cells.parts()
-
-    @classmethod
-    def with_hash(cls, hashing: RowHash, max_weight: int | None = None) -> CountMin:
-        """An empty sketch that can be added to others with this hash."""
-        return _of(cls, LinearCells(hashing, max_weight, partial=False))
-
-    @classmethod
-    def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> CountMin:
-        """The sketch of which this was written."""
-        return _of(cls, LinearCells.from_parts(COUNT_MIN, fields, arrays))
-
-
-class CountSketch:
+class CountSketch(LinearSketch):
     """Signed sums of weights in `depth` rows of `width` cells; the median of a key's cells is its estimate.
 
     The estimate lies within `error_bound` of the truth but for a chance of `failure` (over the seed, for a
@@ -144,43 +171,7 @@ class CountSketch:
     [2, 0]
     """
 
-    def __init__(
-        self,
-        depth: int = 5,
-        width: int = 4096,
-        *,
-        seed: int | str | bytes | None = None,
-        max_weight: int | None = None,
-        partial: bool = False,
-    ) -> None:
-        self._cells = LinearCells.of(COUNT_SKETCH, (depth, width), seed, max_weight, partial)
-
-    @property
-    def depth(self) -> int:
-        """The number of rows."""
-        return self._cells.hashing.depth
-
-    @property
-    def width(self) -> int:
-        """The number of cells in a row."""
-        return self._cells.hashing.width
-
-    @property
-    def id(self) -> str:
-        """A name of the seed and the size, the same for all sketches that can be merged."""
-        return self._cells.hashing.id
-
-    @property
-    def total(self) -> int:
-        """The sum of all weights."""
-        self._cells.flush()
-        return self._cells.total
-
-    @property
-    def key_type(self) -> pa.DataType | None:
-        """The Arrow type of the keys, once there are any."""
-        self._cells.flush()
-        return self._cells.key_type
+    kind = COUNT_SKETCH
 
     @property
     def error_bound(self) -> int:
@@ -192,52 +183,6 @@ class CountSketch:
     def failure(self) -> float:
         """The chance that one estimate breaks `error_bound`."""
         return 2 * at_least_half(self.depth, SIDE)
-
-    def update(self, keys: Any, weights: Any = None) -> None:
-        """Add a batch of keys: any array, frame column or iterable; negative weights delete."""
-        self._cells.update(keys, weights)
-
-    def add(self, key: Any, weight: int = 1) -> None:
-        """Add one key."""
-        self._cells.add(key, weight)
-
-    def estimate(self, keys: Any) -> npt.NDArray[np.int64]:
-        """Estimates of the counts of keys."""
-        return self._cells.estimate(keys)
-
-    def merge(self, other: CountSketch) -> CountSketch:
-        """The sketch of both streams together: the same as if one had seen them all."""
-        return _of(CountSketch, self._cells.merge(_cells_of(other)))
-
-    def shape(self) -> Cells:
-        """The cells: one event moves `depth` of them."""
-        return self._cells.shape()
-
-    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
-        """The sketch as bytes: raw data, to be kept as such."""
-        return codec.encode(self, position)
-
-    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
-        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
-        codec.save(self, path, position)
-
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        """Copies and pickles go by the bytes of the sketch."""
-        return codec.load, (self.to_bytes(),)
-
-    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
-        """What is written of the sketch."""
-        return self._cells.parts()
-
-    @classmethod
-    def with_hash(cls, hashing: RowHash, max_weight: int | None = None) -> CountSketch:
-        """An empty sketch that can be added to others with this hash."""
-        return _of(cls, LinearCells(hashing, max_weight, partial=False))
-
-    @classmethod
-    def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> CountSketch:
-        """The sketch of which this was written."""
-        return _of(cls, LinearCells.from_parts(COUNT_SKETCH, fields, arrays))
 
 
 def at_least_half(draws: int, probability: float) -> float:
@@ -252,17 +197,3 @@ def at_least_half(draws: int, probability: float) -> float:
         for hits in range(first, draws + 1)
     )
     return math.fsum(terms)
-
-
-def _of(kind: type[Linear], cells: LinearCells) -> Linear:
-    sketch = kind.__new__(kind)
-    sketch._cells = cells
-    return sketch
-
-
-def _cells_of(sketch: Any) -> LinearCells:
-    from hushcount.errors import ParameterError
-
-    if not isinstance(sketch, CountMin | CountSketch):
-        raise ParameterError(f"merge takes a linear sketch, got {type(sketch).__name__}.")
-    return sketch._cells

@@ -13,7 +13,7 @@ from hushcount.errors import DataError, NotProvedError, ParameterError
 from hushcount.privacy import check_count
 from hushcount.sketches import codec
 from hushcount.sketches.keys import Keys, asked_arrays, held_as, key_arrays, to_kernel
-from hushcount.sketches.row_hash import RowHash, check_weights, key_of
+from hushcount.sketches.row_hash import RowHash, check_weights
 from hushcount.sketches.shapes import Cells
 
 Counts = npt.NDArray[np.int64]
@@ -36,18 +36,6 @@ class LinearCells:
         self.total = 0
         self.key_type: pa.DataType | None = None
         self._buffer: list[Any] = []
-
-    @classmethod
-    def of(
-        cls,
-        kind: str,
-        size: tuple[int, int],
-        seed: int | str | bytes | None,
-        max_weight: int | None,
-        partial: bool,
-    ) -> LinearCells:
-        """Empty cells of a depth and a width."""
-        return cls(RowHash(kind, *size, key_of(seed)), max_weight, partial)
 
     def update(self, keys: Any, weights: Any = None) -> None:
         """Add the weights of a batch of keys; a batch that cannot be counted whole is not counted."""

@@ -179,9 +179,11 @@ def test_what_is_not_proved_is_refused() -> None:
     text = "delta must be given for count-sketch; count-min needs none."
     cells = CountSketch(max_weight=1).shape()
     assert refusal(ParameterError, lambda: NoisyCells(1.0).release(cells, SeededBits(1))) == text
-    for delta in (0.0, 1.0, float("nan"), -1.0):
-        text = f"delta must be strictly between 0 and 1, got {delta}."
+    for delta in (False, 1.0, float("nan"), -1.0):
+        rule = "a number" if delta is False else "strictly between 0 and 1"
+        text = f"delta must be {rule}, got {delta}."
         assert refusal(ParameterError, lambda delta=delta: NoisyCells(1.0, delta)) == text
+    assert NoisyCells(1.0, 0).delta is None
     text = "epsilon must be a finite number above 0, got 0.0."
     assert refusal(ParameterError, lambda: NoisyCells(0.0)) == text
 
