@@ -137,7 +137,7 @@ def excess_chance(kind, keys, width):
 @pytest.mark.parametrize("kind", [CountMin, CountSketch])
 @pytest.mark.parametrize("confidence", [0.5, 0.9])
 def test_intervals_of_an_oracle_hold_as_often_as_stated(kind, confidence):
-    """Zipf counts; keys that the oracle was made of and keys that it was not. 0.7 of an interval is too short.
+    """Zipf counts, keys that the oracle was made of and others; 0.7 of an interval is too short.
 
     Answers of one oracle depend on each other, so this compares shares over 60 oracles, with fixed seeds.
     """
