@@ -89,6 +89,7 @@ def main(task: Task) -> None:
     before = megabytes("VmRSS")
     print("{}", flush=True)
     for _ in sys.stdin:
+        gc.collect()
         cpu, wall = time.process_time(), time.perf_counter()
         run()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
