@@ -23,6 +23,7 @@ from hushcount.mechanisms.sample_bounds import (
     entered_bounds,
     sampling_bounds,
 )
+from hushcount.mechanisms.sample_gentle import GentleRows, draw_gentle
 from hushcount.mechanisms.sample_rows import Rows
 from hushcount.mechanisms.truncated_geometric import TruncatedGeometricLaw, uniform_from
 
@@ -47,6 +48,9 @@ def draw_values(rows: Rows, counts: Counts, bits: Bits) -> Counts:
     words = bits.words(len(places))
     sampled = uniform_bounds(words).low < sampling_bounds(rows, counts[places]).high
     places, words = places[sampled], words[sampled]
+    values[places] = _gentle(rows, counts[places], words)
+    unsettled = values[places] == OPEN
+    places, words = places[unsettled], words[unsettled]
     order = np.argsort(counts[places], kind="stable")
     places, words = places[order], words[order]
     for block in _blocks(rows, counts[places]):
@@ -113,6 +117,20 @@ def _steady(rows: Rows, counts: Counts) -> Mask:
     if start is None or rows.tokens > 1:
         return np.zeros(len(counts), dtype=np.bool_)
     return counts >= start
+
+
+def _gentle(rows: Rows, counts: Counts, words: Words) -> Counts:
+    """Values where sampling is gentle; OPEN elsewhere and where the bounds do not decide."""
+    values = np.full(len(counts), OPEN, dtype=np.int64)
+    if rows.tokens > 1:
+        return values
+    gentle = GentleRows.of(rows.grid, rows.scheme, rows.warm_up)
+    places = np.flatnonzero(gentle.within(counts - rows.warm_up, counts))
+    for first in range(0, len(places), LARGEST_BLOCK):
+        block = places[first : first + LARGEST_BLOCK]
+        uniforms = uniform_bounds(words[block])
+        values[block] = draw_gentle(gentle, counts[block], uniforms, OPEN)
+    return values
 
 
 def _blocks(rows: Rows, counts: Counts) -> Iterator[slice]:

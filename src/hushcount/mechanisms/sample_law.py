@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.mechanisms import sample_likelihood as likelihood
+from hushcount.mechanisms.sample_gentle import GentleRows
 from hushcount.mechanisms.sample_grid import values_grid
 from hushcount.mechanisms.sample_rows import stationary_masses
 from hushcount.privacy import Budget
@@ -28,6 +30,7 @@ class SampleLaw:
     step: float
     warm_up: int
     depth: int
+    gentle: GentleRows
     scheme: Scheme = EVERY_KEY
 
     @classmethod
@@ -35,7 +38,9 @@ class SampleLaw:
         """The law of the release with this budget and scheme."""
         grid = values_grid(budget)
         warm_up = len(stationary_masses(grid)) - 1
-        return cls(grid.ratio / (1 << grid.shift), grid.step / grid.whole, warm_up, grid.depth, scheme)
+        gentle = GentleRows.of(grid, scheme, warm_up)
+        ratio, step = grid.ratio / (1 << grid.shift), grid.step / grid.whole
+        return cls(ratio, step, warm_up, grid.depth, gentle, scheme)
 
     def reporting(self, counts: npt.ArrayLike) -> Floats:
         """pi_i, the probability that a key of this count is published."""
@@ -71,24 +76,41 @@ class SampleLaw:
     def most_likely(self, values: npt.ArrayLike) -> Counts:
         """The count under which each published value is most probable (the smallest of several)."""
         wanted = np.asarray(values, dtype=np.int64)
-        best, found = np.zeros(len(wanted)), wanted.copy()
-        for counts, _, low, high in self._columns(wanted):
-            likelihood = high - low
-            better = likelihood > best * (1 + 1e-9)
-            best, found = np.where(better, likelihood, best), np.where(better, counts, found)
+        easy = likelihood.gentle_values(self.gentle, wanted)
+        found = np.empty(len(wanted), dtype=np.int64)
+        found[easy] = likelihood.most_likely(self.gentle, wanted[easy])
+        found[~easy] = self._most_likely(wanted[~easy])
         return found
 
     def bounds(self, values: npt.ArrayLike, failure: float) -> tuple[Counts, Counts]:
         """(low, high): any other count publishes so extreme a value with probability at most failure / 2."""
         wanted = np.asarray(values, dtype=np.int64)
-        least, most = np.full(len(wanted), np.iinfo(np.int64).max), wanted.copy()
-        for counts, mass, low, high in self._columns(wanted):
+        easy = likelihood.gentle_values(self.gentle, wanted)
+        least, most = np.empty((2, len(wanted)), dtype=np.int64)
+        least[easy], most[easy] = likelihood.bounds(self.gentle, wanted[easy], failure)
+        least[~easy], most[~easy] = self._bounds(wanted[~easy], failure)
+        return least, most
+
+    def _most_likely(self, values: Counts) -> Counts:
+        """The same count after count, for values anywhere."""
+        best, found = np.zeros(len(values)), values.copy()
+        for counts, _, low, high in self._columns(values):
+            better = high - low > best * (1 + 1e-9)
+            best, found = np.where(better, high - low, best), np.where(better, counts, found)
+        return found
+
+    def _bounds(self, values: Counts, failure: float) -> tuple[Counts, Counts]:
+        """The same count after count, for values anywhere."""
+        least, most = np.full(len(values), np.iinfo(np.int64).max), values.copy()
+        for counts, mass, low, high in self._columns(values):
             least = np.where((high >= failure / 2 * mass) & (counts < least), counts, least)
             most = np.where(mass - low >= failure / 2 * mass, np.maximum(counts, most), most)
         return np.minimum(least, most), most
 
     def _columns(self, values: Counts) -> Iterator[tuple[Counts, Floats, Floats, Floats]]:
         """For counts from each value upwards: pi, mass above the value, mass from the value on."""
+        if not len(values):
+            return
         before = self.reporting(values - 1)
         low, high = np.full(len(values), -1.0), np.zeros(len(values))
         for ahead in range(self.depth):

@@ -23,6 +23,8 @@ from hushcount.privacy import check_count
 Floats = npt.NDArray[np.float64]
 
 LARGEST_POWER = 2.0
+LARGEST_COUNT = 2**63 - 1
+SAFE = 1 - 2.0**-30  # outweighs the rounding of a limit
 RELATIVE_ERROR = 2.0**-44  # of `probability`, which is a few roundings of 2^-53 from the real number
 
 
@@ -36,6 +38,11 @@ class Scheme(Protocol):
 
     def certain_from(self, width: int) -> int | None:
         """A count from which on the integer probability is 2^width; None where there is none."""
+        ...
+
+    def gentle(self, growth: float) -> tuple[int, int]:
+        """The first and last of counts w at which q(w) / q(w-1), the ratio of a step of q to the step before
+        and (1 - q(w-1)) / (1 - q(w)) are all at most `growth`; (1, 0) where none are known."""
         ...
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
@@ -66,6 +73,19 @@ class Ppswor:
     def certain_from(self, width: int) -> int | None:
         """The count from which on exp(-rate * count^power) is rounded away."""
         return _reaches((_digits(width) + 2) * math.log(10) / self.rate, self.power)
+
+    def gentle(self, growth: float) -> tuple[int, int]:
+        """Steps of rate * count^power are at most rate * power * (count - 1 or count)^(power - 1)."""
+        first, last, power = _slow_from(self.power, growth), LARGEST_COUNT, self.power
+        if self.power == 0:
+            return first, last
+        steep = self.rate * power / (math.log(growth) * SAFE)
+        if power == 1:
+            return (first, last) if steep <= 1 else (1, 0)
+        limit = math.log2(steep) / (1 - power)  # the count at which both sides are equal
+        if power > 1:
+            return first, math.floor(2.0**limit) if limit < 62 else last
+        return (max(first, math.ceil(2.0**limit) + 2), last) if limit < 62 else (1, 0)
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
         """1 - exp(-rate * count^power)."""
@@ -101,6 +121,14 @@ class Pps:
         """The count from which on rate * count^power is at least 1."""
         return _reaches(1 / self.rate, self.power)
 
+    def gentle(self, growth: float) -> tuple[int, int]:
+        """Up to probability 15/16; a step is at most 2 / count there."""
+        if self.power == 0:
+            return 2, LARGEST_COUNT
+        first = max(_slow_from(self.power, growth), math.ceil(32 / (1 - 1 / growth) / SAFE) + 1)
+        limit = math.log2(15 / 16 * SAFE / self.rate) / self.power
+        return first, math.floor(2.0**limit) if limit < 62 else LARGEST_COUNT
+
     def probability(self, counts: npt.ArrayLike) -> Floats:
         """min(1, rate * count^power)."""
         sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
@@ -134,6 +162,10 @@ class Listed:
         """The first count listed with probability 1."""
         ones = [count for count, value in enumerate(self.probabilities, start=1) if value == 1]
         return ones[0] if ones else None
+
+    def gentle(self, growth: float) -> tuple[int, int]:
+        """The counts beyond the list."""
+        return len(self.probabilities) + 1, LARGEST_COUNT
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
         """The listed probability of each count."""
@@ -211,6 +243,11 @@ def _reaches(size: float, power: float) -> int | None:
         return None
     least: float = size ** (1 / power)
     return math.ceil(least * (1 + 2.0**-40)) + 1
+
+
+def _slow_from(power: float, growth: float) -> int:
+    """The count from which on exp(power / (count - 1)) is at most `growth`."""
+    return math.ceil(power / (math.log(growth) * SAFE)) + 2
 
 
 def _digits(width: int) -> int:
