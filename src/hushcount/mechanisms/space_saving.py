@@ -103,12 +103,12 @@ class FloorError:
         )
 
     def _bounds(self, failure: float, keys: int) -> tuple[int, int]:
-        # above fails if some z < -above, below fails if some z - z0 > below - floor
+        # above fails if some z < -above, below only if some z - z0 > below - floor; no floor lies below 0
         each = calibration.one_of(keys, failure / 2)
         above = max(self.law.least_tail(each) - 1, 0)
         spent = calibration.any_of(keys, float(self.law.tail(above + 1)))
         noise = calibration.largest_difference(float(self.law.epsilon), failure - spent, keys) - 1
-        return max(self.floor + noise, 0), above
+        return max(self.floor, 0) + noise, above
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,17 @@ def test_floor_interval_covers_the_truth(confidence: float, height: int, floor: 
     assert failure <= 1 - confidence + 1e-12
 
 
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("noisy_floor", [-9, -3, -1, 0, 2])
+def test_floor_interval_covers_the_truth_given_the_published_floor(
+    confidence: float, noisy_floor: int
+) -> None:
+    """A floor below 0 shows its own noise to every reader; the interval must not shrink by it."""
+    z = np.arange(-60, 61)
+    below, above = FloorError(LAW, noisy_floor, 7).interval(confidence)
+    assert LAW.pmf(z)[(z > below) | (z < -above)].sum() <= 1 - confidence + 1e-12
+
+
 def test_floor_interval_is_not_wasteful() -> None:
     """With a floor of 0 both ends bind: a bound one less on both sides would fail."""
     key, shared, mass = noise_grid()
@@ -89,8 +100,7 @@ def test_simultaneous_floor_bounds_cover_all_candidates(keys: int) -> None:
 
 
 def test_bounds_grow_with_confidence_and_never_turn_around() -> None:
-    error = FloorError(LAW, -30, 7)
-    assert error.interval(0.95)[0] == 0
+    assert FloorError(LAW, -30, 7).interval(0.95) == FloorError(LAW, 0, 7).interval(0.95) == (3, 3)
     assert FloorError(LAW, 30, 7).interval(0.999)[0] > FloorError(LAW, 30, 7).interval(0.9)[0]
 
 
