@@ -1,7 +1,7 @@
 """Updates of Count-Min and CountSketch per CPU second: python benchmarks/linear.py
 
-Beside them a limit: a compiled loop that, key by key, does nothing but the hashes of the rows and the additions.
-Required for d = 5, w = 4096: 100 M updates a second or 0.4 of the limit for Count-Min, half of that for CountSketch.
+Beside them a limit: a compiled loop that does nothing but hash and add, key by key. Required for d = 5 and
+w = 4096: 100 M updates a second or 0.4 of the limit for Count-Min, half of that for CountSketch.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ if __name__ == "__main__":
     figures = measure()
     for name, row in figures.items():
         print(
-            f"{name:22} {row['m_updates_s']:7.1f} M updates per CPU second, {row['of_limit']:.2f} of the limit"
+            f"{name:22} {row['m_updates_s']:7.1f} M updates per CPU second,"
+            f" {row['of_limit']:.2f} of the limit"
         )
     print(json.dumps(figures))

@@ -20,7 +20,7 @@ _LOW = _U(0xFFFFFFFF)
 _PRIME = _U((1 << 61) - 1)
 _CHUNK = _U((1 << 56) - 1)
 _THREE, _BITS = _U(3), _U(61)
-BLOCK = 512
+BLOCK = 2048
 
 
 class Rows(NamedTuple):
@@ -166,25 +166,24 @@ def add_block(cells: Any, hashes: Any, block: Any, weights: Any, signed: Any) ->
 def update_words(cells: Any, rows: Any, words: Any, weights: Any) -> Any:
     """Add the weights of 64-bit keys to every row."""
     halves, hashes = np.empty((2, BLOCK), np.uint64), np.empty(BLOCK, np.uint64)
-    halves, hashes, words, weights = borrow(halves), borrow(hashes), borrow(words), borrow(weights)
     for first in range(0, words.size, BLOCK):
         count = min(BLOCK, words.size - first)
-        split(words, first, count, rows.odd, halves)
+        split(borrow(words), first, count, rows.odd, borrow(halves))
         for depth in range(rows.words.shape[0]):
-            hashes_of_words(halves, count, borrow(rows.words[depth]), rows.shift, hashes)
-            add_block(borrow(cells[depth]), hashes, (first, count), weights, rows.signed)
+            hashes_of_words(borrow(halves), count, borrow(rows.words[depth]), rows.shift, borrow(hashes))
+            add_block(borrow(cells[depth]), borrow(hashes), (first, count), borrow(weights), rows.signed)
 
 
 @kernel
 def update_prints(cells: Any, rows: Any, words: Any, weights: Any) -> Any:
     """Add the weights of fingerprinted keys to every row."""
     hashes = np.empty(BLOCK, np.uint64)
-    hashes, words, weights = borrow(hashes), borrow(words), borrow(weights)
     for first in range(0, words.shape[1], BLOCK):
         count = min(BLOCK, words.shape[1] - first)
         for depth in range(rows.words.shape[0]):
-            hashes_of_prints(words, (first, count), borrow(rows.words[depth]), rows.shift, hashes)
-            add_block(borrow(cells[depth]), hashes, (first, count), weights, rows.signed)
+            row = borrow(rows.words[depth])
+            hashes_of_prints(borrow(words), (first, count), row, rows.shift, borrow(hashes))
+            add_block(borrow(cells[depth]), borrow(hashes), (first, count), borrow(weights), rows.signed)
 
 
 @kernel
