@@ -114,7 +114,7 @@ class PrivateSampleBanded:
 
     Theorem: (epsilon, delta)-DP, sampling included.
     Neighbours: add or remove one event.
-    Assumes: as PrivateSample; counts up to 65536, or a scheme that samples all larger ones for certain.
+    Assumes: as PrivateSample; a scheme that samples counts above 65536 for certain.
     Parameters: the scheme; rows of banded_rows.
     Proof: docs/proofs/sample.md, section 5. Checked by: tests/privacy/test_sample_integers.py
     """
@@ -136,6 +136,12 @@ class PrivateSampleBanded:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "grid", keys_grid(self.budget))
+        certain = self.scheme.certain_from(self.grid.width)
+        if certain is None or certain > LARGEST_COUNT:  # refused now: later it would depend on the counts
+            raise ParameterError(
+                f"sample-banded needs a scheme that samples counts above {LARGEST_COUNT} for certain,"
+                f" got {self.scheme.name}; use PrivateSample."
+            )
 
     def release(self, shape: Histogram, bits: Bits) -> Release:
         """Pass the rows in increasing order and draw each key at its count."""
@@ -160,12 +166,13 @@ class _RowsInOrder:
         self._row = next(self._rows)
 
     def at(self, count: int) -> BandedRow:
-        """The row of a count, at least as large as the one before."""
-        while self._row.count < count and self._row.masses is not self._settled:
-            if self._row.count >= LARGEST_COUNT:
-                raise ParameterError(
-                    f"sample-banded passes every count, at most {LARGEST_COUNT} of them"
-                    " before its rows are stationary; use PrivateSample."
-                )
+        """The row of a count, at least as large as the one before.
+
+        Should rows not be stationary after 2 LARGEST_COUNT of them, larger counts share the last one: which
+        rows are is public, and a limit on counts keeps neighbours neighbours.
+        """
+        while self._row.count < min(count, 2 * LARGEST_COUNT) and self._row.masses is not self._settled:
             self._row = next(self._rows)
+        if self._row.masses is not self._settled:
+            return self._row
         return BandedRow(count, self._row.masses, self._row.published)

@@ -16,6 +16,7 @@ from hushcount.privacy import Budget
 
 SHIFT = 128  # E is a multiple of 2^-SHIFT
 LARGEST_DEPTH = 1 << 22  # longest table: 4 million integers
+LEAST_DELTA = 1e-250  # below, bounds in floating point would lose their precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ def values_grid(budget: Budget, tokens: int = 1) -> Grid:
 
 @lru_cache(maxsize=64)
 def _grid(epsilon: float, delta: float, tokens: int) -> Grid:
+    if delta < LEAST_DELTA:
+        raise ParameterError(f"delta must be at least {LEAST_DELTA:g} for exact tables, got {delta:g}.")
     depth = _depth(epsilon, delta)
     width = 64 * math.ceil((2 * -math.log2(delta) + epsilon / math.log(2) + 64) / 64)
     _, high = exp_interval(Fraction(epsilon), SHIFT + 64)

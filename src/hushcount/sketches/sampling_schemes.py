@@ -24,6 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 LARGEST_POWER = 2.0
 LARGEST_COUNT = 2**63 - 1
+LARGEST_LOGARITHM = 1000  # of a power of max_events, so that a rate is a float above 0
 SAFE = 1 - 2.0**-30  # outweighs the rounding of a limit
 RELATIVE_ERROR = 2.0**-44  # of `probability`, which is a few roundings of 2^-53 from the real number
 
@@ -191,7 +192,12 @@ def rate_for_size(size: int, power: float, max_events: int) -> float:
     """
     wanted = check_count("size", size)
     bound = check_count("max_events", max_events)
-    rate: float = wanted / float(bound) ** max(1.0, check_power(power))
+    exponent = max(1.0, check_power(power))
+    if math.log2(bound) * exponent > LARGEST_LOGARITHM:
+        raise ParameterError(
+            f"max_events must be below 2^{LARGEST_LOGARITHM / exponent:g}, got a larger one."
+        )
+    rate: float = wanted / float(bound) ** exponent
     return min(1.0, rate)
 
 

@@ -201,15 +201,32 @@ def test_row_by_row_reaches_large_counts_where_rows_are_stationary():
     assert 10**12 - release.counts[0].as_py() < 28
 
 
-def test_row_by_row_refuses_counts_it_cannot_reach(monkeypatch):
-    monkeypatch.setattr("hushcount.mechanisms.sample_banded.LARGEST_COUNT", 50)
-    mechanism = PrivateSampleBanded(Budget(1.0, 1e-6), scheme=Ppswor(0.001))
+@pytest.mark.parametrize("scheme", [Ppswor(1e-4), Pps(1e-5), Ppswor(0.2, 0)])
+def test_row_by_row_refuses_slow_schemes_before_it_sees_counts(scheme):
     with pytest.raises(ParameterError) as error:
-        mechanism.release(histogram([60]), SeededBits(1))
+        PrivateSampleBanded(Budget(1.0, 1e-6), scheme=scheme)
     assert str(error.value) == (
-        "sample-banded passes every count, at most 50 of them before its rows are stationary;"
-        " use PrivateSample."
+        "sample-banded needs a scheme that samples counts above 65536 for certain,"
+        f" got {scheme.name}; use PrivateSample."
     )
+
+
+def test_row_by_row_limits_counts_where_rows_are_not_stationary(monkeypatch):
+    """No error depends on the data: counts beyond the last row passed are taken as that one."""
+    mechanism = PrivateSampleBanded(Budget(1.0, 1e-6), scheme=Pps(0.1))
+    monkeypatch.setattr("hushcount.mechanisms.sample_banded.LARGEST_COUNT", 15)
+    monkeypatch.setattr("hushcount.mechanisms.sample_banded.may_follow", lambda *_: False)
+    release = mechanism.release(histogram([10**12, 200]), SeededBits(1))
+    assert 0 < len(release) <= 2
+    assert max(release.counts.to_pylist()) <= 30
+
+
+@pytest.mark.parametrize("kind", [PrivateSample, PrivateSampleKeys, PrivateSampleBanded])
+def test_a_delta_too_small_for_floats_is_refused_by_its_name(kind):
+    with pytest.raises(ParameterError) as error:
+        kind(Budget(1.0, 5e-324), scheme=Pps(0.1))
+    assert str(error.value) == "delta must be at least 1e-250 for exact tables, got 4.94066e-324."
+    assert kind(Budget(20.0, 1e-250), scheme=Pps(0.1)).name
 
 
 @pytest.mark.parametrize("kind", [PrivateSample, PrivateSampleBanded])

@@ -107,3 +107,10 @@ def test_bad_input_is_refused_in_one_sentence(make, text):
     with pytest.raises(ParameterError) as error:
         make()
     assert str(error.value) == text
+
+
+@pytest.mark.parametrize(("power", "limit"), [(1.0, "1000"), (2.0, "500")])
+def test_a_bound_no_float_can_hold_is_refused(power, limit):
+    with pytest.raises(ParameterError) as error:
+        rate_for_size(10, power, 10**400)
+    assert str(error.value) == f"max_events must be below 2^{limit}, got a larger one."
