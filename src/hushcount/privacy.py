@@ -11,6 +11,7 @@ from typing import Any
 from hushcount.errors import ParameterError
 
 LARGEST_EPSILON = 20.0
+LARGEST_COUNT = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,8 @@ def check_confidence(value: float) -> float:
     return number
 
 
-def check_count(name: str, value: int, least: int = 1) -> int:
-    """Return a whole number of at least `least` (bools are not numbers), or raise."""
+def check_count(name: str, value: int, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number from `least` to `most` (bools are not numbers), or raise."""
     import operator
 
     if isinstance(value, bool):
@@ -139,6 +140,8 @@ def check_count(name: str, value: int, least: int = 1) -> int:
         raise ParameterError(f"{name} must be a whole number, got {value!r}.") from None
     if number < least:
         raise ParameterError(f"{name} must be at least {least}, got {number}.")
+    if most is not None and number > most:
+        raise ParameterError(f"{name} must be at most {most}, got {number}.")
     return number
 
 
@@ -146,7 +149,7 @@ def check_max_events(max_events: int | None, delta: float) -> int | None:
     """Return the public length bound, or raise; delta must lie below 1 / max_events."""
     if max_events is None:
         return None
-    bound = check_count("max_events", max_events)
+    bound = check_count("max_events", max_events, most=LARGEST_COUNT)
     if delta * bound >= 1:
         raise ParameterError(f"delta must be below 1/max_events = {1 / bound:.3g}, got {delta:g}.")
     return bound

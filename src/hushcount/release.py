@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, runtime_checkable
 
 from hushcount.atomic import atomic_file
 from hushcount.errors import ParameterError
-from hushcount.privacy import Guarantee, check_confidence, check_count
+from hushcount.privacy import LARGEST_COUNT, Guarantee, check_confidence, check_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,14 +167,15 @@ class Release:
 
     def limit(self, rows: int) -> Release:
         """The first rows (a function of what is published, so it costs nothing)."""
-        stop = check_count("limit", rows)
+        stop = check_count("limit", rows, most=LARGEST_COUNT)
         return replace(self, keys=self.keys.slice(0, stop), counts=self.counts.slice(0, stop), whole=False)
 
     def at_least(self, count: int) -> Release:
         """The rows whose noisy count is at least `count` (costs nothing)."""
         import pyarrow.compute as pc
 
-        mask = pc.greater_equal(self.counts, check_count("min_count", count, least=0))
+        least = check_count("min_count", count, least=0, most=LARGEST_COUNT)
+        mask = pc.greater_equal(self.counts, least)
         return replace(self, keys=self.keys.filter(mask), counts=self.counts.filter(mask), whole=False)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -226,12 +227,16 @@ def _write_separated(release: Release, stream: BinaryIO, delimiter: str) -> None
 
     table = release.table
     for index, column in enumerate(table.column_names):
-        if pa.types.is_binary(table.schema.types[index]) or pa.types.is_large_binary(
-            table.schema.types[index]
-        ):
+        if _is_binary(table.schema.types[index]):
             text = pa.array([_plain_value(value) for value in table[column].to_pylist()], pa.string())
             table = table.set_column(index, column, text)
     csv.write_csv(table, stream, csv.WriteOptions(delimiter=delimiter))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
 
 
 def _write_parquet(release: Release, stream: BinaryIO) -> None:

@@ -112,6 +112,21 @@ CASES = {
         "confidence must be strictly between 0 and 1, got 1.0.",
     ),
     "limit 0": (top("good.parquet", "--limit", "0"), USAGE, "limit must be at least 1, got 0."),
+    "limit beyond 64 bits": (
+        top("good.parquet", "--limit", "9223372036854775808"),
+        USAGE,
+        "limit must be at most 9223372036854775807, got 9223372036854775808.",
+    ),
+    "min-count beyond 64 bits": (
+        top("good.parquet", "--min-count", "9223372036854775808"),
+        USAGE,
+        "min_count must be at most 9223372036854775807, got 9223372036854775808.",
+    ),
+    "max-events beyond 64 bits": (
+        budget("1", "1e-30", "--max-events", "9223372036854775808"),
+        USAGE,
+        "max_events must be at most 9223372036854775807, got 9223372036854775808.",
+    ),
     "output in no folder": (
         top("good.parquet", "-o", "none/top.csv"),
         DATA,
@@ -199,3 +214,28 @@ def test_a_reader_that_leaves_early(folder):
     subprocess.run(command, shell=True, check=True)
     assert "Traceback" not in Path("errors.txt").read_text()
     assert "BrokenPipe" not in Path("errors.txt").read_text()
+
+
+def shell(command):
+    """Run the program, called $HUSHCOUNT, in a shell that closes or fills its streams."""
+    environment = {**os.environ, "HUSHCOUNT": f"{sys.executable} -m hushcount"}
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_standard_input_closed(folder):
+    done = shell("$HUSHCOUNT top - --format lines --epsilon 1 --delta 1e-6 <&-")
+    assert (done.returncode, done.stdout, done.stderr) == (DATA, "", "Standard input is closed.\n")
+
+
+def test_standard_output_full(folder):
+    done = shell("$HUSHCOUNT top good.csv --epsilon 1 --delta 1e-6 >/dev/full")
+    assert done.returncode == DATA
+    assert done.stderr.splitlines()[1:] == ["Cannot write to standard output: no space left on device."]
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_leave_the_output_alone(folder, closed):
+    done = shell(f"$HUSHCOUNT top good.csv --epsilon 1 --delta 1e-6 -o top.csv {closed}")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert Path("top.csv").read_text().startswith('"key","count","lower","upper"\n"secret",')
+    assert ("key\tcount" in done.stdout) == (closed == "2>&-")

@@ -102,8 +102,9 @@ def test_write(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["t.csv", "t.json", "t.parquet", "t.tsv"]
 
 
-def test_write_bytes(tmp_path):
-    release_of([(b"\xff", 10)], kind=pa.binary()).write(tmp_path / "t.csv")
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(1)])
+def test_write_bytes(tmp_path, kind):
+    release_of([(b"\xff", 10)], kind=kind).write(tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text().splitlines()[1] == '"\\xff",10,5,12'
 
 

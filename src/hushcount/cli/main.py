@@ -73,6 +73,7 @@ def program() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _open_streams()
     try:
         with _terminable():
             program.main(args=given or ["--help"], prog_name="hushcount", standalone_mode=False)
@@ -80,6 +81,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BaseException as error:
         return _ended(_failed(error))
     return 0
+
+
+def _open_streams() -> None:
+    """What the caller has closed takes words and goes nowhere; a data file must not take its place."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _ended(code: int) -> int:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hushcount.errors import DataError
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -157,4 +159,13 @@ def _console(stream: Any) -> Console:
 
 def _print_bytes(text: str, err: bool = False) -> None:
     """UTF-8 whatever the locale says: what is not a terminal is a program or a file."""
-    click.echo(text.encode("utf-8", "surrogatepass"), nl=False, err=err)
+    try:
+        click.echo(text.encode("utf-8", "surrogatepass"), nl=False, err=err)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = (error.strerror or "input/output error").lower()
+        failure = DataError(f"Cannot write to standard {'error' if err else 'output'}: {reason}.")
+    else:
+        return
+    raise failure

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hushcount.atomic import check_writable
 from hushcount.errors import ParameterError
-from hushcount.mechanisms import MECHANISMS, release
+from hushcount.jobs.domains import check_keys, read_domain
+from hushcount.mechanisms import MECHANISMS, budget_for, release
 from hushcount.mechanisms.envelope import ENVELOPES
 from hushcount.mechanisms.linear_calibration import plan_envelope
-from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_confidence, check_count, check_max_events
+from hushcount.privacy import (
+    EVENT,
+    LARGEST_COUNT,
+    Budget,
+    PrivacyUnit,
+    check_confidence,
+    check_count,
+    check_max_events,
+)
 from hushcount.release import check_output
 from hushcount.sketches.shapes import Histogram
 
 if TYPE_CHECKING:
+    from hushcount.jobs.origin import Origin
     from hushcount.release import Release
+    from hushcount.sources.keys import KeyColumns
 
 COUNTERS = 131072
 KINDS = ("space-saving", "misra-gries", "exact")
@@ -36,19 +47,33 @@ class ReleaseSettings:
     limit: int | None = None
     min_count: int | None = None
     output: str | os.PathLike[str] | None = None
+    domain: Any = None
 
     def __post_init__(self) -> None:
-        budget = Budget(self.epsilon, self.delta)
-        check_max_events(self.max_events, budget.delta)
+        check_max_events(self.max_events, self.budget.delta)
         check_confidence(self.confidence)
         check_mechanism(self.mechanism)
         if self.limit is not None:
-            check_count("limit", self.limit)
+            check_count("limit", self.limit, most=LARGEST_COUNT)
         if self.min_count is not None:
-            check_count("min_count", self.min_count, least=0)
+            check_count("min_count", self.min_count, least=0, most=LARGEST_COUNT)
         if self.output is not None:
             check_output(self.output)
             check_writable(self.output)
+
+    @property
+    def budget(self) -> Budget:
+        """What the release spends."""
+        return budget_for(self.epsilon, self.delta, self.domain)
+
+    def with_domain(self, key_type: str) -> ReleaseSettings:
+        """The same with the domain read, where it was the name of a file; its keys are of this type."""
+        return replace(self, domain=read_domain(self.domain, key_type))
+
+    def check_domain(self, columns: KeyColumns) -> None:
+        """Raise unless the keys of these columns can be keys of the domain."""
+        if self.domain is not None:
+            check_keys(self.domain, columns)
 
     def release(self, sketch: Any, unit: PrivacyUnit) -> Release:
         """Draw the noise: this spends the budget."""
@@ -58,6 +83,7 @@ class ReleaseSettings:
             delta=self.delta,
             mechanism=self.mechanism,
             max_events=self.max_events,
+            domain=self.domain,
             unit=unit,
         )
 
@@ -80,6 +106,17 @@ class ReleaseSettings:
     def rehearse(self, sketch: Any) -> None:
         """Refuse now what a release would refuse after hours of counting; `sketch` is still empty."""
         self.release(sketch, EVENT)
+
+    def finished(self, whole: Release, origin: Origin) -> Release:
+        """A release with its keys as columns, cut and noted as asked."""
+        keys = whole.keys.column("key").combine_chunks()
+        return self.shown(whole.with_keys(origin.decode(keys)).with_notes(*origin.notes))
+
+    def written(self, release: Release) -> Release:
+        """The release, written to the output if there is one."""
+        if self.output is not None:
+            release.write(self.output)
+        return release
 
     def shown(self, whole: Release) -> Release:
         """The rows and intervals asked for; a function of what is private already."""

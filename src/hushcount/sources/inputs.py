@@ -14,6 +14,8 @@ from typing import BinaryIO, Protocol
 
 import pyarrow as pa
 
+from hushcount.errors import DataError
+
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 HEAD = 1 << 20
 Position = Callable[[], int]
@@ -139,6 +141,8 @@ def spooled(pipe: Pipe) -> RegularFile:
 
 def standard_input() -> Pipe:
     """Standard input as a pipe."""
+    if sys.stdin is None:
+        raise DataError("Standard input is closed.")
     return Pipe("Standard input", sys.stdin.buffer)
 
 
