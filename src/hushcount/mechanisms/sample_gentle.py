@@ -47,7 +47,7 @@ class GentleRows:
         if certain is not None:
             found.append((certain + 1, np.iinfo(np.int64).max))
         settled = tuple((first + warm_up, last) for first, last in found if last - first > 2 * warm_up)
-        return cls(grid, scheme, warm_up, settled)
+        return cls(grid, scheme, warm_up, settled if rounding(grid, warm_up) <= ABSOLUTE / 16 else ())
 
     @property
     def constants(self) -> tuple[float, float, float]:
@@ -133,6 +133,13 @@ class GentleRows:
         excess, rate, scale = self.constants
         turn = np.ceil(np.log((published + 2 * scale) / (scale * (excess + 2))) / rate)
         return np.clip(turn, 0, self.warm_up).astype(np.int64)
+
+
+def rounding(grid: Grid, steps: int) -> float:
+    """How far the integers may lie from the real numbers after some steps: 5 (E^steps - 1)/(E - 1) units."""
+    excess = (grid.ratio - (1 << grid.shift)) / (1 << grid.shift)
+    sum_of_powers = np.expm1(steps * math.log1p(excess)) / excess
+    return float(math.ldexp(5 * sum_of_powers, -grid.width))
 
 
 def draw_gentle(rows: GentleRows, counts: Counts, uniforms: Bounds, unknown: int) -> Counts:

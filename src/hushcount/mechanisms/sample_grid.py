@@ -16,7 +16,7 @@ from hushcount.privacy import Budget
 
 SHIFT = 128  # E is a multiple of 2^-SHIFT
 LARGEST_DEPTH = 1 << 22  # longest table: 4 million integers
-LEAST_DELTA = 1e-250  # below, bounds in floating point would lose their precision
+LEAST_DELTA = 1e-120  # so that 1 / delta^2 is a float; less would need other bounds than floating point
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from hushcount.mechanisms import sample_likelihood as likelihood
 from hushcount.mechanisms.sample_filter import OPEN, uniform_bounds
-from hushcount.mechanisms.sample_gentle import GentleRows, draw_gentle
+from hushcount.mechanisms.sample_gentle import GentleRows, draw_gentle, rounding
 from hushcount.mechanisms.sample_grid import values_grid
 from hushcount.mechanisms.sample_law import SampleLaw
 from hushcount.mechanisms.sample_rows import Rows
@@ -134,3 +135,14 @@ def test_likely_counts_and_bounds_equal_those_found_count_by_count(budget, schem
     for failure in (0.05, 1e-4):
         found, slow = law.bounds(values, failure), law._bounds(values, failure)
         assert [side.tolist() for side in found] == [side.tolist() for side in slow]
+
+
+@pytest.mark.parametrize("epsilon", [0.003, 0.1, 0.7, 1.9, 5.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-120, 1e-31, 1e-9, 1e-3, 0.3, 0.99])
+def test_the_integers_are_close_to_the_real_rows(epsilon, delta):
+    rows, gentle = gentle_rows((epsilon, delta), Ppswor(1e-9))
+    assert rounding(rows.grid, rows.warm_up) <= 2.0**-60
+    assert gentle.stretches
+    coarse = replace(rows.grid, width=8)
+    assert rounding(coarse, rows.warm_up) > 2.0**-60
+    assert GentleRows.of(coarse, Ppswor(1e-9), rows.warm_up).stretches == ()
