@@ -15,7 +15,7 @@ from hushcount.sketches.base import entries_from, entry_arrays
 from hushcount.sketches.codec import Arrays, type_from_text, type_to_text
 from hushcount.sketches.consistency import check_keys
 from hushcount.sketches.counter_table import LARGEST_TOTAL, Entries
-from hushcount.sketches.keys import asked_arrays, from_kernel, to_kernel
+from hushcount.sketches.keys import ByteKeys, Keys, asked_arrays, from_kernel, to_kernel
 
 Counts = npt.NDArray[np.int64]
 _HEX = frozenset("0123456789abcdef")
@@ -65,7 +65,7 @@ class Held:
         """What is written of it in arrays."""
         if self.keys is None:
             return entry_arrays(Entries(np.zeros(0, np.uint64), self.counts))
-        return entry_arrays(Entries(to_kernel(self.keys, self.keys.type), self.counts))
+        return entry_arrays(Entries(_trimmed(to_kernel(self.keys, self.keys.type)), self.counts))
 
     @classmethod
     def from_parts(cls, fields: Mapping[str, Any], arrays: Arrays, counters: int) -> Held:
@@ -85,6 +85,14 @@ class Held:
         keys = from_kernel(entries.keys, kind) if len(counts) else pa.array([], kind)
         need("keys", pc.count_distinct(keys).as_py() == len(keys))
         return cls(keys, counts, floor, total)
+
+
+def _trimmed(keys: Keys) -> Keys:
+    """The same keys without bytes before the first and after the last."""
+    if not isinstance(keys, ByteKeys):
+        return keys
+    first, last = int(keys.offsets[0]), int(keys.offsets[-1])
+    return ByteKeys(keys.data[first:last], keys.offsets.astype(np.uint64) - np.uint64(first))
 
 
 def check_id(identity: Any) -> str:
