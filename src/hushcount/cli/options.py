@@ -12,6 +12,7 @@ from hushcount.errors import ParameterError
 if TYPE_CHECKING:
     from hushcount.jobs.counting import Request
     from hushcount.jobs.settings import ReleaseSettings
+    from hushcount.jobs.user import UserSettings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("lines", "csv", "tsv", "jsonl", "parquet", "arrow")
@@ -70,8 +71,31 @@ TABLE = click.option(
     "--table", "style", flag_value="table", help="Print the table for people even into a pipe."
 )
 
+DOMAIN = click.option(
+    "--domain",
+    metavar="FILE|A..B",
+    help="All keys that can occur, known to all: a file of one key a line, or a range; goes with --delta 0.",
+)
+USER = click.option("--user", metavar="NAME", help="Column of the users; protects one user, not one event.")
+MAX_KEYS = click.option("--max-keys", type=int, metavar="M", help="Keep at most M different keys of a user.")
+KEEP_DUPLICATES = click.option(
+    "--keep-duplicates", is_flag=True, help="Keep at most M rows of a user in all, equal ones too."
+)
+EXACT = click.option("--exact", is_flag=True, help="Allow exact counts of all keys (memory grows with them).")
+COUNT = click.option(
+    "--count",
+    type=click.Choice(("users", "events")),
+    default="users",
+    metavar="users|events",
+    help="Count the users of a key, or with --max-events-per-user their events.",
+)
+MAX_EVENTS_PER_USER = click.option(
+    "--max-events-per-user", type=int, metavar="M", help="Keep at most M events of a user."
+)
+
+USERS = (USER, MAX_KEYS, KEEP_DUPLICATES, EXACT, COUNT, MAX_EVENTS_PER_USER)
 SOURCE = (COLUMN, SQL, FORMAT, TYPE)
-RELEASE = (EPSILON, DELTA, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, OUTPUT, JSON, TABLE)
+RELEASE = (EPSILON, DELTA, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, OUTPUT, JSON, TABLE)
 
 
 def options(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -105,3 +129,12 @@ def settings(values: dict[str, Any]) -> ReleaseSettings:
     from hushcount.jobs.settings import ReleaseSettings
 
     return ReleaseSettings(**{field.name: values.pop(field.name) for field in fields(ReleaseSettings)})
+
+
+def users(values: dict[str, Any]) -> UserSettings:
+    """How users are protected; takes its options out of `values`."""
+    from dataclasses import fields
+
+    from hushcount.jobs.user import UserSettings
+
+    return UserSettings(**{field.name: values.pop(field.name) for field in fields(UserSettings)})

@@ -11,21 +11,23 @@ from hushcount.cli import options
 EPILOG = """\b
 Example:
   hushcount release monday.hc --epsilon 1 --delta 1e-8 --output monday.csv
+  hushcount release europe.hc asia.hc --epsilon 1 --delta 1e-8
 """
 
 
 @click.command(epilog=EPILOG, short_help="Publish a sketch file with differential privacy.")
-@click.argument("sketch")
+@click.argument("sketch", nargs=-1, required=True)
 @options.options(*options.RELEASE)
-def release(sketch: str, **values: Any) -> None:
+def release(sketch: tuple[str, ...], **values: Any) -> None:
     """Publish the most frequent keys of the file SKETCH with differential privacy.
 
-    Every release of a sketch spends its budget again.
+    Several files must be of disjoint parts of the data, cut by what an event is (its user, its country),
+    not by how many there are. Every release of a sketch spends its budget again.
     """
     from hushcount.cli import show
-    from hushcount.jobs.sketch_files import release_sketch
+    from hushcount.jobs.sketch_files import release_sketches
 
     style = values.pop("style")
     settings = options.settings(values)
-    published = release_sketch(sketch, settings)
+    published = release_sketches(sketch, settings)
     show.show_release(published, style, settings.limit)

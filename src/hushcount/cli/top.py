@@ -19,12 +19,20 @@ Example:
 
 
 @click.command(epilog=EPILOG)
-@options.options(options.FILE, *options.SOURCE, options.COUNTERS, options.CHECKPOINT, *options.RELEASE)
+@options.options(
+    options.FILE,
+    *options.SOURCE,
+    *options.USERS,
+    options.COUNTERS,
+    options.CHECKPOINT,
+    *options.RELEASE,
+)
 def top(**values: Any) -> None:
     """Publish the most frequent keys of FILE with differential privacy.
 
     FILE is CSV, TSV (also .gz, .zst), JSON lines, Parquet or Arrow, a folder or glob of such
-    files, or - for standard input. The table protects one event, not one person.
+    files, or - for standard input. The table protects one event, not one person; with --user
+    and --max-keys it protects one user.
     """
     from hushcount.cli import show
     from hushcount.cli.interruption import interruptible
@@ -32,9 +40,10 @@ def top(**values: Any) -> None:
 
     style, counters, checkpoint = (values.pop(name) for name in ("style", "counters", "checkpoint"))
     request, settings = options.request(values), options.settings(values)
+    users = options.users(values)
     with interruptible(checkpoint), show.progress_bar() as progress:
         release = count_and_release(
-            request, settings, counters=counters, checkpoint=checkpoint, progress=progress
+            request, settings, users=users, counters=counters, checkpoint=checkpoint, progress=progress
         )
     show.show_release(release, style, settings.limit)
     if checkpoint is not None:

@@ -27,6 +27,7 @@ class Request:
     format: str | None = None
     key_type: str = "auto"
     sql: str | None = None
+    user: str | None = None
 
     def open(self, state: Any = None) -> Source:
         """Open the source; `state` of a stopped run gives its order again."""
@@ -36,6 +37,7 @@ class Request:
             format=self.format,
             key_type=self.key_type,
             sql=self.sql,
+            user=self.user,
             state=state,
         )
 
@@ -86,11 +88,17 @@ class Run:
     def _add(self, batch: Batch) -> None:
         self.sketch.update(batch.keys)
         self.rows += batch.rows
-        if self.max_events is not None and self.sketch.total > self.max_events:
-            raise DataError(
-                f"The data hold more than max_events = {self.max_events} events, so nothing was released;"
-                " this message itself reveals that, outside the guarantee."
-            )
+        if self.max_events is not None:
+            check_length(self.sketch.total, self.max_events)
+
+
+def check_length(events: int, max_events: int | None) -> None:
+    """Raise when the data are longer than the public bound that the release will assume."""
+    if max_events is not None and events > max_events:
+        raise DataError(
+            f"The data hold more than max_events = {max_events} events, so nothing was released;"
+            " this message itself reveals that, outside the guarantee."
+        )
 
 
 def _generator(batches: Iterator[Batch]) -> Generator[Batch, None, None]:

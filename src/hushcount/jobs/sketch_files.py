@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hushcount.atomic import check_writable
 from hushcount.errors import DataError
 from hushcount.jobs.counting import Progress, Request, open_run
-from hushcount.jobs.origin import NOWHERE, Position
+from hushcount.jobs.origin import NOWHERE, Origin, Position
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
 from hushcount.jobs.top import published
 from hushcount.sketches.codec import load_with_position
@@ -40,18 +41,34 @@ def write_sketch(
 
 def release_sketch(path: str | os.PathLike[str], settings: ReleaseSettings) -> Release:
     """Release a finished sketch file. Every release of it spends again."""
+    return release_sketches([path], settings)
+
+
+def release_sketches(paths: Sequence[str | os.PathLike[str]], settings: ReleaseSettings) -> Release:
+    """Release a finished sketch file, or several of disjoint parts of the data together (shards)."""
+    opened = [_finished(path) for path in paths]
+    sketches, origins = [sketch for sketch, _ in opened], [origin for _, origin in opened]
+    for path, origin in zip(paths, origins, strict=True):
+        if (origin.columns, origin.unit) != (origins[0].columns, origins[0].unit):
+            raise DataError(f"{path} has other key columns or another unit than {paths[0]}.")
+    if settings.max_events is not None and sum(sketch.total for sketch in sketches) > settings.max_events:
+        raise DataError(
+            f"{'The sketches hold' if len(sketches) > 1 else 'The sketch holds'} more than max_events ="
+            f" {settings.max_events} events, so nothing was released;"
+            " this message itself reveals that, outside the guarantee."
+        )
+    settings = settings.with_domain(origins[0].columns.key_type)
+    settings.check_domain(origins[0].columns)
+    notes = dict.fromkeys(note for origin in origins for note in origin.notes)
+    origin = replace(origins[0], notes=tuple(notes))
+    return settings.written(published(sketches[0] if len(sketches) == 1 else sketches, origin, settings))
+
+
+def _finished(path: str | os.PathLike[str]) -> tuple[Any, Origin]:
     sketch, position = _opened(path)
     if position is not None and not position.finished:
         raise DataError(f"{path} is the checkpoint of an unfinished run; finish that run first.")
-    if settings.max_events is not None and sketch.total > settings.max_events:
-        raise DataError(
-            f"The sketch holds more than max_events = {settings.max_events} events, so nothing was released;"
-            " this message itself reveals that, outside the guarantee."
-        )
-    release = published(sketch, position.origin if position is not None else NOWHERE, settings)
-    if settings.output is not None:
-        release.write(settings.output)
-    return release
+    return sketch, position.origin if position is not None else NOWHERE
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hushcount.errors import ParameterError
 from hushcount.jobs.counting import Progress, Request, open_run
 from hushcount.jobs.origin import Origin
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
+from hushcount.jobs.user import NO_USERS, UserSettings, count_users
 
 if TYPE_CHECKING:
     from hushcount.release import Release
@@ -32,12 +34,21 @@ def top(
     output: str | os.PathLike[str] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    domain: Any = None,
+    user: str | None = None,
+    max_keys: int | None = None,
+    keep_duplicates: bool = False,
+    exact: bool = False,
+    count: str = "users",
+    max_events_per_user: int | None = None,
 ) -> Release:
     """Count the keys of `data` in one pass and release the heavy ones with (epsilon, delta)-DP.
 
-    Protects one event, not one person. `data` is a path ("-" for standard input), folder or glob, a
+    Protects one event, not one person; with `user`, a column, one user with at most `max_keys` keys, each
+    counted once (see `count_users`). `data` is a path ("-" for standard input), folder or glob, a
     frame, an array or an ordered iterable; or `sql` is a DuckDB query. `counters` bounds the memory
     (mechanisms for exact counts have no bound). `max_events` is a public bound on the number of events.
+    `domain`, all keys that can occur ("A..B", a list, or a file of one key a line), goes with delta = 0.
     `limit` and `min_count` cut the table after the release. `output` is written before `checkpoint` is
     removed; a checkpoint that is found continues the run that left it. `progress(done, size)` is told
     bytes.
@@ -55,36 +66,50 @@ def top(
         limit=limit,
         min_count=min_count,
         output=output,
+        domain=domain,
+    )
+    users = UserSettings(
+        user=user,
+        max_keys=max_keys,
+        keep_duplicates=keep_duplicates,
+        exact=exact,
+        count=count,
+        max_events_per_user=max_events_per_user,
     )
     columns = column if column is None or isinstance(column, str) else list(column)
     request = Request(data, columns, format, key_type, sql)
-    return count_and_release(request, settings, counters=counters, checkpoint=checkpoint, progress=progress)
+    return count_and_release(
+        request, settings, users=users, counters=counters, checkpoint=checkpoint, progress=progress
+    )
 
 
 def count_and_release(
     request: Request,
     settings: ReleaseSettings,
     *,
+    users: UserSettings = NO_USERS,
     counters: int = COUNTERS,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Count, release, write, and only then give up the checkpoint."""
+    settings = settings.with_domain(request.key_type)
+    if users.user is not None:
+        if checkpoint is not None:
+            raise ParameterError("checkpoint does not go with user: their rows are sorted before they count.")
+        return settings.written(count_users(request, settings, users, counters, progress))
     sketch = settings.sketch(counters)
     settings.rehearse(sketch)
     run = open_run(request, sketch, checkpoint)
+    settings.check_domain(run.source.columns)
     run.max_events = settings.max_events
     run.count(progress)
-    release = published(run.sketch, Origin.of(run.source), settings)
-    if settings.output is not None:
-        release.write(settings.output)
+    release = settings.written(published(run.sketch, Origin.of(run.source), settings))
     if run.checkpoint is not None:
         run.checkpoint.remove()
     return release
 
 
 def published(sketch: Any, origin: Origin, settings: ReleaseSettings) -> Release:
-    """The release of a sketch with its keys as columns, cut and noted as asked."""
-    whole = settings.release(sketch, origin.unit)
-    keys = whole.keys.column("key").combine_chunks()
-    return settings.shown(whole.with_keys(origin.decode(keys)).with_notes(*origin.notes))
+    """The release of a sketch, or of a list of shards, with its keys as columns, cut and noted as asked."""
+    return settings.finished(settings.release(sketch, origin.unit), origin)

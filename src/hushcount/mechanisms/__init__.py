@@ -32,7 +32,7 @@ from hushcount.sketches.shards import shards_of
 if TYPE_CHECKING:
     from hushcount.release import Release
 
-__all__ = ["DEFAULTS", "MECHANISMS", "Mechanism", "PublicParameters", "release"]
+__all__ = ["DEFAULTS", "MECHANISMS", "Mechanism", "PublicParameters", "budget_for", "release"]
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     FloorRelease.name: FloorRelease,
@@ -86,7 +86,7 @@ def release(
     errors by it. `domain`, all keys that can occur ("A..B" or a list), allows delta = 0. `unit` is that of
     the sketch unless given.
     """
-    budget = _budget(epsilon, delta, domain)
+    budget = budget_for(epsilon, delta, domain)
     longest = check_max_events(max_events, budget.delta)
     shape = _shape(sketch)
     public = PublicParameters(
@@ -101,7 +101,8 @@ def release(
     return chosen(budget, public).release(shape, bits or system_bits())
 
 
-def _budget(epsilon: float, delta: float, domain: Any) -> Budget:
+def budget_for(epsilon: float, delta: float, domain: Any = None) -> Budget:
+    """The budget of a release, or a refusal: a domain goes with delta = 0, and delta = 0 with a domain."""
     zero = isinstance(delta, int | float) and not isinstance(delta, bool) and delta == 0
     if domain is None:
         if zero:

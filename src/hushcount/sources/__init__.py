@@ -20,9 +20,12 @@ def open_source(
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
+    user: str | None = None,
     state: Mapping[str, str] | None = None,
 ) -> Source:
     """Open a path, "-", a frame, an array, an iterable, or with `sql` a DuckDB query.
+
+    With `user`, a column, its batches hold one (user, key) pair a row.
 
     >>> source = open_source(["a", None, "b"])
     >>> [batch.keys.to_pylist() for batch in source.batches()]
@@ -31,6 +34,8 @@ def open_source(
     from hushcount.sources.keys import KeyColumns
 
     columns = KeyColumns.of(column, key_type)
+    if user is not None:
+        columns = columns.with_user(user)
     if sql is not None:
         if data is not None or format is not None:
             raise ParameterError("sql takes the place of data and format; give one or the other.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,12 +24,16 @@ NAMES_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class KeyColumns:
-    """The columns asked for; `key_names` are their names in a result."""
+    """The columns asked for; `key_names` are their names in a result.
+
+    With a `user` column, which is read last, there is one (user, key) pair a row in place of a key.
+    """
 
     names: tuple[str, ...]
     key_names: tuple[str, ...]
     key_type: str
     types: tuple[pa.DataType, ...] = ()
+    user: str | None = None
 
     @classmethod
     def of(cls, column: str | Sequence[str] | None, key_type: str) -> KeyColumns:
@@ -43,6 +48,22 @@ class KeyColumns:
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ParameterError("column must be a name, or a list of different names.")
         return cls(names, names, key_type)
+
+    def with_user(self, user: str) -> KeyColumns:
+        """The same keys, each beside its user."""
+        if not isinstance(user, str):
+            raise ParameterError(f"user must be the name of a column, got {type(user).__name__}.")
+        if not self.names:
+            raise ParameterError("column must be named with user, got None.")
+        if user in self.names:
+            raise ParameterError(f"user must be another column than the keys, got {user}.")
+        return replace(self, names=(*self.names, user), user=user)
+
+    def without_user(self) -> KeyColumns:
+        """The key columns alone."""
+        if self.user is None:
+            return self
+        return replace(self, names=self.names[:-1], types=self.types[:-1], user=None)
 
     def within(self, available: Sequence[str], place: str) -> KeyColumns:
         """Check the names against those of `place`; the only column need not be named."""
@@ -60,10 +81,13 @@ class KeyColumns:
 
     def typed(self, types: Iterable[pa.DataType]) -> KeyColumns:
         """Fix the types, refusing those that cannot be keys."""
-        return replace(self, types=tuple(map(self._type, types, self._labels())))
+        empty = [pa.array([], kind) for kind in types]
+        return replace(self, types=tuple(array.type for array in self._plain(empty)))
 
     def unnamed(self) -> KeyColumns:
         """Check that at most one column is asked for, of data that has only one."""
+        if self.user is not None:
+            raise ParameterError("user must name a column, but the data are one column of keys.")
         if len(self.key_names) > 1:
             raise ParameterError(
                 f"column must be one name for data of one column, got {len(self.names)} names."
@@ -73,16 +97,16 @@ class KeyColumns:
     @property
     def notes(self) -> tuple[str, ...]:
         """What happens to nulls, in words."""
+        if self.user is not None:
+            return ("Rows without a user or a key are dropped.",)
         if len(self.key_names) == 1:
             return ("Null keys are dropped.",)
         return ("Rows with a null in a key column are dropped.",)
 
     def keys(self, columns: Sequence[Any]) -> pa.Array:
-        """One key a row in one array; rows with a null are dropped."""
-        arrays = [self._plain(column, label) for column, label in zip(columns, self._labels(), strict=True)]
-        if len(arrays) == 1:
-            return arrays[0].drop_null() if arrays[0].null_count else arrays[0]
-        return composite.encode(arrays)
+        """One key (or pair) a row in one array; rows with a null are dropped."""
+        arrays = self._plain(columns)
+        return _one_key(arrays) if self.user is None else _pairs(arrays)
 
     def decode(self, keys: pa.Array) -> pa.Table:
         """The columns of the keys, under their names in a result."""
@@ -101,18 +125,34 @@ class KeyColumns:
     def _labels(self) -> tuple[str, ...]:
         return tuple(f"Column '{name}'" for name in self.names) or ("The data",)
 
-    def _type(self, kind: pa.DataType, label: str) -> pa.DataType:
-        """The type of the keys of a column of this type, or a refusal."""
-        return self._plain(pa.array([], kind), label).type
+    def _plain(self, columns: Sequence[Any]) -> list[pa.Array]:
+        kinds = [self.key_type] * len(columns)
+        if self.user is not None:
+            kinds[-1] = "auto"
+        return [_plain(*each) for each in zip(columns, kinds, self._labels(), strict=True)]
 
-    def _plain(self, column: Any, label: str) -> pa.Array:
-        array = _unwrapped(_one_array(column))
-        _refuse(array.type, label)
-        if self.key_type == "int":
-            return _as_int(array, label)
-        if self.key_type == "text" and not is_text(array.type):
-            array = _cast(array, pa.string(), f"{label} has values that are not text.")
-        return _check_text(array, label)
+
+def _plain(column: Any, key_type: str, label: str) -> pa.Array:
+    """A column by value, in a type that can be a key, or a refusal."""
+    array = _unwrapped(_one_array(column))
+    _refuse(array.type, label)
+    if key_type == "int":
+        return _as_int(array, label)
+    if key_type == "text" and not is_text(array.type):
+        array = _cast(array, pa.string(), f"{label} has values that are not text.")
+    return _check_text(array, label)
+
+
+def _one_key(arrays: Sequence[pa.Array]) -> pa.Array:
+    if len(arrays) == 1:
+        return arrays[0].drop_null() if arrays[0].null_count else arrays[0]
+    return composite.encode(arrays)
+
+
+def _pairs(arrays: Sequence[pa.Array]) -> pa.StructArray:
+    valid = reduce(pc.and_, [array.is_valid() for array in arrays])
+    *keys, users = [array.filter(valid) for array in arrays]
+    return pa.StructArray.from_arrays([users, _one_key(keys)], ["user", "key"])
 
 
 def is_text(kind: pa.DataType) -> bool:

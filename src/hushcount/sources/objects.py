@@ -36,10 +36,15 @@ def object_pieces(values: Iterator[Any]) -> Iterator[Piece]:
         kinds |= {_kind(found) for found in set(map(type, chunk)) if found is not type(None)}
         if len(kinds) > 1:
             raise mixed_types(TypeError())
-        array = pa.array(chunk, None if first is None else first)
+        array = pa.array(chunk, first or _declared(kinds))
         if first is None and array.null_count < len(array):
             first = array.type
         yield Piece([array], len(chunk), 0)
+
+
+def _declared(kinds: set[type]) -> pa.DataType | None:
+    """One type for whole numbers of any width: the widest value must not show in the type of a result."""
+    return pa.int64() if kinds == {numbers.Integral} else None
 
 
 def _kind(found: type) -> type:
