@@ -70,9 +70,9 @@ def quality(release: Any, truth: dict[int, int], bar: int) -> dict[str, float]:
     errors = [abs(rows[key] - truth[key]) / truth[key] for key in hits]
     return {
         "heavy": len(heavy),
-        "recall": len(hits) / len(heavy),
+        "recall": len(hits) / len(heavy) if heavy else 1.0,
         "precision": len(hits) / len(rows) if rows else 1.0,
-        "relative_error": float(np.mean(errors)) if errors else float("nan"),
+        "relative_error": float(np.mean(errors)) if errors else 0.0,
     }
 
 

@@ -44,4 +44,4 @@ def page(results: dict[str, Any]) -> str:
 def _shown(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
-    return f"{value:.3f}" if value < 1 else f"{value:.3g}"
+    return f"{value:.2g}" if value < 0.01 else f"{value:.3g}"
