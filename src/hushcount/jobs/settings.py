@@ -64,6 +64,8 @@ class ReleaseSettings:
     @property
     def budget(self) -> Budget:
         """What the release spends."""
+        if self.domain is None:
+            return Budget(self.epsilon, self.delta)
         return budget_for(self.epsilon, self.delta, self.domain)
 
     def with_domain(self, key_type: str) -> ReleaseSettings:
