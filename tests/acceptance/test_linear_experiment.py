@@ -16,7 +16,7 @@ def test_it_runs_at_any_size(tmp_path):
     assert len(results["rows"]) == 18
     assert (tmp_path / "README.md").read_text() == page(results)
     floors = [row for row in results["rows"] if (row["stream"], row["method"]) == ("additions", "floor")]
-    assert all(row["recall"] == 1 for row in floors if row["epsilon"] >= 1)
+    assert all(row["recall"] > 0.5 for row in floors if row["epsilon"] >= 1)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def gaussian_sigma(depth: int, epsilon: float, delta: float, max_weight: int = 1
     while gaussian_divergence(depth, high, epsilon, max_weight) > delta:
         low, high = high, 2 * high
         if high * math.sqrt(depth) > LARGEST_SCALE:
-            raise ParameterError(f"epsilon = {epsilon:g} and delta = {delta:g} need noise beyond reach.")
+            raise ParameterError(f"epsilon must be larger for cells with Gaussian noise, got {epsilon:g}.")
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
         enough = gaussian_divergence(depth, middle, epsilon, max_weight) <= delta
@@ -160,7 +160,9 @@ def envelope_beta(max_events: int, epsilon: float, delta: float) -> float:
     phi = fingerprint_failure(max_events)
     beta = (delta - (2 + math.exp(epsilon)) * phi) / (1 + math.exp(epsilon) + 1 / max_events)
     if beta <= 0:
-        raise ParameterError(f"delta is too small for {max_events} keys in an error envelope, got {delta:g}.")
+        raise ParameterError(
+            f"max_events must be smaller for an error envelope at this delta, got {max_events}."
+        )
     return beta * (1 - SAFETY)
 
 

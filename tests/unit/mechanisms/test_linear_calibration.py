@@ -33,7 +33,7 @@ def test_sigma_is_close_above_the_continuous_one(depth: int, continuous: float) 
 
 def test_sigma_has_its_limits() -> None:
     assert gaussian_sigma(1, 20.0, 0.5) == 1.0
-    text = "epsilon = 1e-08 and delta = 1e-12 need noise beyond reach."
+    text = "epsilon must be larger for cells with Gaussian noise, got 1e-08."
     with pytest.raises(ParameterError) as caught:
         gaussian_sigma(5, 1e-8, 1e-12)
     assert str(caught.value) == text
@@ -64,7 +64,10 @@ def test_beta_uses_up_delta(epsilon: float) -> None:
 def test_too_many_keys_for_fingerprints() -> None:
     with pytest.raises(ParameterError) as caught:
         envelope_beta(10**13, 1.0, 1e-14)
-    assert str(caught.value) == "delta is too small for 10000000000000 keys in an error envelope, got 1e-14."
+    assert (
+        str(caught.value)
+        == "max_events must be smaller for an error envelope at this delta, got 10000000000000."
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
