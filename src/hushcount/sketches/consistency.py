@@ -32,7 +32,7 @@ def check_fields(fields: Mapping[str, Any], entries: Entries, kind: pa.DataType 
     _need("counts", int(entries.counts.sum()) + floor == total)
     counters = fields.get("counters", len(entries))
     _need("counters", len(entries) <= counters and (not floor or len(entries) == counters))
-    _need("order", len(fields.get("order", "")) == (32 if "order" in fields and kind is not None else 0))
+    _need("order", "order" not in fields or len(fields["order"]) == 32)
 
 
 def check_keys(keys: Keys, kind: pa.DataType) -> None:

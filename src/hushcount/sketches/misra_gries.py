@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.randomness import fresh_key
 from hushcount.sketches import codec
 from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
 from hushcount.sketches.counter_sketch import CounterSketch
@@ -33,6 +34,7 @@ class MisraGries(CounterSketch):
 
     def __init__(self, counters: int = 4096) -> None:
         self.counters = check_counters(counters)
+        self._order = fresh_key()
         super().__init__()
 
     @property
@@ -60,8 +62,7 @@ class MisraGries(CounterSketch):
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""
         entries = self._keys.entries()
-        table = self._keys.table
-        order = table.hash_key.hex() if table is not None else ""
+        order = self._order.hex()
         fields = header_of(self._keys, counters=self.counters, floor=self.error_bound, order=order)
         return "misra-gries", fields, entry_arrays(entries)
 
@@ -69,9 +70,12 @@ class MisraGries(CounterSketch):
     def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> MisraGries:
         """The sketch of which this was written."""
         sketch = cls(fields["counters"])
-        restore(sketch._keys, fields, entries_from(arrays), fields["floor"], bytes.fromhex(fields["order"]))
+        sketch._order = bytes.fromhex(fields["order"])
+        restore(sketch._keys, fields, entries_from(arrays), fields["floor"], sketch._order)
         return sketch
 
     def _table(self, of_bytes: bool) -> CounterTable:
         spread = SPREAD_BYTES if of_bytes else SPREAD_WORDS
-        return CounterTable(self.counters, Rule.MISRA_GRIES, of_bytes=of_bytes, spread=spread)
+        table = CounterTable(self.counters, Rule.MISRA_GRIES, of_bytes=of_bytes, spread=spread)
+        table.rewind(self._order, floor=0)  # ranked from the first key on as any copy of it will be
+        return table

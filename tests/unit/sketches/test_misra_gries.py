@@ -52,6 +52,15 @@ def test_the_order_is_another_for_every_sketch_and_is_kept_in_its_bytes() -> Non
     assert again.to_bytes() == one.to_bytes()
 
 
+def test_a_copy_made_before_the_first_key_has_the_same_order() -> None:
+    one = MisraGries(40)
+    again = load(one.to_bytes())
+    for sketch in (one, again):
+        sketch.update(np.arange(41))
+        sketch.update(np.arange(100, 117))
+    assert again.to_bytes() == one.to_bytes()
+
+
 def test_bounds_hold_on_a_large_stream() -> None:
     stream = np.random.default_rng(1).zipf(1.2, 400_000) % (1 << 20)
     sketch = MisraGries(1000)
