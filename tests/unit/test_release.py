@@ -126,3 +126,9 @@ def test_pandas():
 
 def test_short_in_words():
     assert repr(release_of(ROWS)) == "<Release of 4 rows: (1, 1e-08)-DP for one event, by floor release>"
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.int8(), pa.binary(3)])
+def test_nothing_published_has_no_type(kind):
+    """The type of the first key must not tell a stream of one event from one of none."""
+    assert release_of([], kind=kind).table.schema.field("key").type == pa.null()

@@ -259,3 +259,10 @@ def test_repeated_column():
     with pytest.raises(ParameterError) as caught:
         open_source(pd.DataFrame([[1, 2]], columns=["a", "a"]), column="a")
     assert str(caught.value) == "Column 'a' occurs more than once in the frame."
+
+
+@pytest.mark.parametrize("widest", [np.int8(5), np.int64(5), 5, np.uint16(5)])
+def test_whole_numbers_in_an_iterable_have_one_type(widest):
+    """Otherwise one event of another width would show in the type of the result."""
+    batches = list(open_source([np.int8(1)] * 3 + [widest]).batches())
+    assert [batch.keys.type for batch in batches] == [pa.int64()]
