@@ -43,7 +43,7 @@ def oracle(
     max_weight. `kind` is count-sketch (the default) or count-min, which needs and spends no delta.
     `like` names an oracle whose kind, size and hash key are taken over, so that the two can be merged.
 
-    >>> found = oracle(["tea"] * 500 + ["milk"] * 300, epsilon=1.0, delta=1e-6, width=1024)
+    >>> found = oracle(["tea"] * 500 + ["milk"] * 300, epsilon=1.0, delta=1e-6, width=8192)
     >>> table = found.estimate(["tea", "salt"])
     >>> table.column_names, 400 < table["count"][0].as_py() < 600
     (['key', 'count', 'lower', 'upper'], True)

@@ -11,7 +11,7 @@ from hushcount.mechanisms.oracle import Oracle
 
 KEYS = ["tea"] * 900 + ["milk"] * 600 + ["ta\tb"] * 300
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
-SMALL = (*BUDGET, "--width", "1024")
+SMALL = (*BUDGET, "--width", "8192")
 
 
 @pytest.fixture

@@ -21,11 +21,11 @@ def refusal(*data, kind=ParameterError, **options):
 
 @pytest.mark.parametrize("data", [KEYS, iter(KEYS), np.array(KEYS), pd.Series(KEYS), pa.array(KEYS)])
 def test_data(data):
-    oracle = hc.oracle(data, width=4096, **BUDGET)
+    oracle = hc.oracle(data, width=8192, **BUDGET)
     table = oracle.estimate(["milk", "tea", "salt"])
     assert table["count"].to_pylist() == pytest.approx([600, 900, 0], abs=100)
     assert oracle.guarantee.mechanism == "noisy cells of CountSketch"
-    assert (oracle.hashing.depth, oracle.hashing.width) == (5, 4096)
+    assert (oracle.hashing.depth, oracle.hashing.width) == (5, 8192)
     assert oracle.notes == ("Null keys are dropped.",)
 
 
@@ -44,7 +44,7 @@ def test_no_events():
 
 
 def test_a_sketch_with_deletions():
-    sketch = hc.CountSketch(depth=5, width=1024, max_weight=1)
+    sketch = hc.CountSketch(depth=5, width=8192, max_weight=1)
     sketch.update(KEYS)
     sketch.update(["tea"] * 900, weights=np.full(900, -1))
     table = hc.oracle(sketch, **BUDGET).estimate(["tea", "milk"])
@@ -63,7 +63,7 @@ def test_deleting_before_adding_is_no_matter_of_a_private_release():
 
 
 def test_oracles_made_alike_merge(tmp_path):
-    first = hc.oracle(KEYS, width=1024, output=tmp_path / "a.hc", **BUDGET)
+    first = hc.oracle(KEYS, width=8192, output=tmp_path / "a.hc", **BUDGET)
     second = hc.oracle(KEYS, like=tmp_path / "a.hc", output=tmp_path / "b.hc", **BUDGET)
     third = hc.oracle(KEYS, like=first, **BUDGET)
     assert first.hashing == second.hashing == third.hashing
