@@ -114,8 +114,7 @@ class CounterTable:
             kernels.restore_integers(self._table, keys, counts)
 
     def _count_bytes(self, keys: ByteKeys) -> None:
-        lengths = np.diff(keys.offsets)
-        if len(lengths) and int(lengths.max()) > layout.LONGEST:
+        if int(keys.offsets[-1] - keys.offsets[0]) > layout.LONGEST < int(np.diff(keys.offsets).max()):
             raise DataError(f"A key is longer than {layout.LONGEST} bytes; shorten or hash such keys first.")
         done = update.update_bytes(self._table, keys.data, keys.offsets, 0)
         while done < len(keys):

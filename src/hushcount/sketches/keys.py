@@ -23,7 +23,7 @@ class ByteKeys:
     """Byte strings one after the other: number i is data[offsets[i] : offsets[i + 1]]."""
 
     data: Octets
-    offsets: Words
+    offsets: npt.NDArray[np.uint32] | Words
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -134,7 +134,7 @@ def _bytes_of(array: pa.Array) -> ByteKeys:
     data = np.frombuffer(values, np.uint8) if values is not None else np.empty(0, np.uint8)
     if not len(array):
         offsets = np.zeros(1, np.int64)
-    return ByteKeys(data, offsets.astype(np.uint64))
+    return ByteKeys(data, offsets.view(np.uint64) if offsets.itemsize == 8 else offsets.view(np.uint32))
 
 
 def _array_of_bytes(keys: ByteKeys, kind: pa.DataType) -> pa.Array:

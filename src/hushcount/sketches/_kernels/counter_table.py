@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushcount.sketches._kernels.compiler import inlined, kernel
-from hushcount.sketches._kernels.hashing import mix, same_bytes
+from hushcount.sketches._kernels.hashing import copy_bytes, mix, same_bytes
 from hushcount.sketches._kernels.intrinsics import borrow
 
 _U = np.uint64
@@ -233,6 +233,5 @@ def keep_bytes(table: Any, place: Any, ref: Any, item: Any) -> Any:
     if length > room:
         offset = table.state[TOP]
         table.state[TOP] = offset + ((length + GRAIN) & ~GRAIN)
-    for index in range(length):
-        table.arena[offset + _U(index)] = data[start + _U(index)]
+    copy_bytes(data, start, table.arena, offset, length)
     table.refs[slot_of(place)] = (offset << LENGTH_BITS) | length

@@ -58,7 +58,7 @@ def lookup_bytes(table: Any, data: Any, offsets: Any) -> Any:
     """Counts of byte strings, 0 for those not tracked."""
     counts = np.zeros(offsets.size - 1, np.int64)
     for index in range(offsets.size - 1):
-        item = (data, offsets[index], offsets[index + 1] - offsets[index])
+        item = (data, _U(offsets[index]), _U(offsets[index + 1]) - _U(offsets[index]))
         key = hash_bytes(data, item[1], item[2], table.state[KEY], table.state[ODD])
         place, found = search(table, key, bucket_of(table, key), item)
         if found:
@@ -105,7 +105,7 @@ def restore_integers(table: Any, values: Any, counts: Any) -> Any:
 def restore_bytes(table: Any, data: Any, offsets: Any, counts: Any) -> Any:
     """Put keys and counts into an empty table, least recently updated first."""
     for index in range(counts.size):
-        item = (data, offsets[index], offsets[index + 1] - offsets[index])
+        item = (data, _U(offsets[index]), _U(offsets[index + 1]) - _U(offsets[index]))
         key = hash_bytes(data, item[1], item[2], table.state[KEY], table.state[ODD])
         insert(table, key, counts[index], item)
     close_restore(table)

@@ -25,20 +25,19 @@ def mix(word: Any, key: Any) -> Any:
     return product * _ODD
 
 
-@kernel
+@inlined
 def hash_bytes(data: Any, start: Any, length: Any, key: Any, odd: Any) -> Any:
     """Hash data[start : start + length] under two words of key, reading nothing outside it."""
     state = key ^ (length * _SPREAD)
     first = _U(0)
     second = _U(0)
+    stop = start + length
     if length >= _EIGHT:
         offset = start
-        stop = start + length
         while offset + _SIXTEEN < stop:
             state = fold(load64(data, offset) ^ odd, load64(data, offset + _EIGHT) ^ state)
             offset += _SIXTEEN
-        if offset + _EIGHT < stop:
-            first = load64(data, offset)
+        first = load64(data, start if length < _SIXTEEN else stop - _SIXTEEN)
         second = load64(data, stop - _EIGHT)
     else:
         for index in range(length):
@@ -60,3 +59,10 @@ def same_bytes(left: Any, start: Any, right: Any, offset: Any, length: Any) -> A
             return False
         step += _EIGHT
     return load64(left, start + length - _EIGHT) == load64(right, offset + length - _EIGHT)
+
+
+@inlined
+def copy_bytes(source: Any, start: Any, target: Any, offset: Any, length: Any) -> Any:
+    """Copy source[start : start + length] to target[offset : offset + length]."""
+    for index in range(length):
+        target[offset + _U(index)] = source[start + _U(index)]

@@ -1,4 +1,4 @@
-"""What Python lacks: prefetch, unaligned load, folded product, arrays without ownership."""
+"""What Python lacks: prefetch, unaligned load and store, folded product, arrays without ownership."""
 
 from __future__ import annotations
 
@@ -44,6 +44,17 @@ def _load64(typing: Any, data: Any, index: Any) -> Any:
     return types.uint64(data, index), generate
 
 
+def _store64(typing: Any, data: Any, index: Any, word: Any) -> Any:
+    """Write a word to the eight bytes data[index : index + 8], whatever their alignment."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        store = builder.store(args[2], _address(context, builder, signature, args, _I64))
+        store.align = 1
+        return context.get_dummy_value()
+
+    return types.void(data, index, types.uint64), generate
+
+
 def _fold(typing: Any, left: Any, right: Any) -> Any:
     """High half xor low half of the 128-bit product of two words."""
 
@@ -72,5 +83,6 @@ def _borrow(typing: Any, array: Any) -> Any:
 
 prefetch: Any = intrinsic(_prefetch)
 load64: Any = intrinsic(_load64)
+store64: Any = intrinsic(_store64)
 fold: Any = intrinsic(_fold)
 borrow: Any = intrinsic(_borrow)

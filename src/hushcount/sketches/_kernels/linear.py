@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushcount.sketches._kernels.compiler import inlined, kernel
-from hushcount.sketches._kernels.hashing import mix
 from hushcount.sketches._kernels.intrinsics import borrow, load64
 
 _U = np.uint64
@@ -20,6 +19,7 @@ _LOW = _U(0xFFFFFFFF)
 _PRIME = _U((1 << 61) - 1)
 _CHUNK = _U((1 << 56) - 1)
 _THREE, _BITS = _U(3), _U(61)
+_ODD = _U(0xD6E8FEB86659FD93)
 BLOCK = 2048
 
 
@@ -30,6 +30,14 @@ class Rows(NamedTuple):
     odd: Any
     shift: Any
     signed: Any
+
+
+@inlined
+def mix(word: Any, odd: Any) -> Any:
+    """A bijection of words that breaks up regular keys; saved sketches rest on it, so it never changes."""
+    product = word * odd
+    product ^= product >> _HALF
+    return product * _ODD
 
 
 @inlined

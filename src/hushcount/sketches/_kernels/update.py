@@ -50,7 +50,7 @@ _ONE, _TWO, _THREE, _FOUR = _U(1), _U(2), _U(3), _U(4)
 
 @inlined
 def vacate(table: Any, place: Any) -> Any:
-    """Free a place: GONE if keys have gone past its bucket, else EMPTY."""
+    """Free a place: GONE if keys have gone past its bucket, which then has no EMPTY place, else EMPTY."""
     table.rows[place] = _U(0)
     table.rows[place | _FOUR] = EMPTY
     if table.passed[place >> _THREE]:
@@ -187,7 +187,7 @@ def update_bytes(table: Any, data: Any, offsets: Any, first: Any) -> Any:
         prepare(table)
         need = _U(0)
         for index in range(count):
-            starts[index] = offsets[start + index]
+            starts[index] = _U(offsets[start + index])
             lengths[index] = _U(offsets[start + index + 1]) - starts[index]
             keys[index] = hash_bytes(data, starts[index], lengths[index], table.state[KEY], table.state[ODD])
             buckets[index] = bucket_of(table, keys[index])
