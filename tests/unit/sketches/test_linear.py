@@ -302,3 +302,23 @@ class TestTracked:
             assert again.to_bytes() == sketch.to_bytes()
             assert (again.total, again.id) == (9, sketch.id)
             assert again.shape().hashes.tolist() == sketch.shape().hashes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "cells"),
+    [
+        (CountMin, [1, 2, -3], [[1, 0, 0, 0, 0, 10, 100, 0], [0, 100, 0, 1, 0, 0, 0, 10]]),
+        (CountMin, ["a", "", "hello world"], [[0, 10, 1, 0, 0, 0, 0, 100], [0, 0, 0, 0, 10, 100, 1, 0]]),
+        (CountSketch, [1, 2, -3], [[110, 0, 0, 0, 0, 0, -1, 0], [0, 1, 0, 0, 0, -10, -100, 0]]),
+        (
+            CountSketch,
+            ["a", "", "hello world"],
+            [[0, 0, 0, 0, 0, -1, 0, 110], [0, -100, 0, -10, 0, 0, 0, -1]],
+        ),
+    ],
+)
+def test_places_never_change(kind: Any, keys: Any, cells: Any) -> None:
+    """Saved sketches and oracles rest on where keys lie."""
+    sketch = kind(depth=2, width=8, seed=1)
+    sketch.update(keys, weights=[1, 10, 100])
+    assert sketch.shape().cells.tolist() == cells
