@@ -66,6 +66,17 @@ CASES = {
         USAGE,
         "column must be named; the file has: url, price, parts.",
     ),
+    "column named as in the result": (
+        ("top", "good.parquet", "-c", "url", "-c", "count", *BUDGET),
+        USAGE,
+        "column must not have the name of a result column, got count; rename it, with sql perhaps.",
+    ),
+    "more events than the public bound": (
+        ("release", "good.hc", *BUDGET, "--max-events", "8999"),
+        DATA,
+        "The sketch holds more than max_events = 8999 events, so nothing was released;"
+        " this message itself reveals that, outside the guarantee.",
+    ),
     "empty file": (top("empty.csv"), DATA, "empty.csv is empty."),
     "empty Parquet": (top("empty.parquet"), DATA, "empty.parquet is empty."),
     "truncated Parquet": (top("truncated.parquet"), DATA, f"truncated.parquet {DEFECT}"),

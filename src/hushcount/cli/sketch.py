@@ -30,6 +30,7 @@ def sketch(**values: Any) -> None:
     """Count the keys of FILE into a sketch file, without noise.
 
     The sketch file is raw data: it is written for its owner only (0600) and must not be published.
+    A public bound on the number of events is for the release, which checks it.
     """
     from hushcount.cli import show
     from hushcount.cli.interruption import interruptible

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hushcount.errors import NotProvedError, ParameterError
+from hushcount.errors import DataError, NotProvedError, ParameterError
 from hushcount.mechanisms.base import Mechanism, PublicParameters, check_shape
 from hushcount.mechanisms.domain import as_domain
 from hushcount.mechanisms.envelope import CountMinEnvelope, CountSketchEnvelope
@@ -89,6 +89,7 @@ def release(
     budget = budget_for(epsilon, delta, domain)
     longest = check_max_events(max_events, budget.delta)
     shape = _shape(sketch)
+    _check_length(sketch, shape, longest)
     public = PublicParameters(
         candidates=getattr(shape, "candidates", None),
         parts=None if isinstance(shape, Shards) else getattr(shape, "parts", None),
@@ -141,6 +142,19 @@ def _shape(sketch: Any) -> object:
     if not hasattr(sketch, "shape") or not callable(sketch.shape):
         raise ParameterError(f"sketch must be a sketch, got {type(sketch).__name__}.")
     return sketch.shape()
+
+
+def _check_length(sketch: Any, shape: object, longest: int | None) -> None:
+    """Raise for more events than the public bound: what is proved for fewer would be claimed for these."""
+    if longest is None or isinstance(shape, TrackedCells):  # an envelope compares by itself
+        return
+    sketches = sketch if isinstance(sketch, list | tuple) else [sketch]
+    if sum(int(getattr(one, "total", 0)) for one in sketches) > longest:
+        raise DataError(
+            f"{'The sketches hold' if len(sketches) > 1 else 'The sketch holds'} more than max_events ="
+            f" {longest} events, so nothing was released; this message itself reveals that,"
+            " outside the guarantee."
+        )
 
 
 def _choose(name: str | None, shape: object) -> type[Mechanism]:

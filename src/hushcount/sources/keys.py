@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 KEY_TYPES = ("auto", "text", "int")
 SINGLE = "key"
+RESULT = ("count", "lower", "upper", "sanitised", "estimate")
 NAMES_SHOWN = 20
 
 
@@ -47,6 +48,11 @@ class KeyColumns:
         names = tuple(column) if isinstance(column, Sequence) else ()
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ParameterError("column must be a name, or a list of different names.")
+        if taken := [name for name in names if name in RESULT]:
+            raise ParameterError(
+                "column must not have the name of a result column,"
+                f" got {taken[0]}; rename it, with sql perhaps."
+            )
         return cls(names, names, key_type)
 
     def with_user(self, user: str) -> KeyColumns:

@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hushcount.errors import NotProvedError, ParameterError
+from hushcount.errors import DataError, NotProvedError, ParameterError
 from hushcount.mechanisms import DEFAULTS, MECHANISMS, release
 from hushcount.mechanisms.base import PublicParameters
 from hushcount.privacy import EVENT, RESULT_ROW, USER, Budget
 from hushcount.sketches.shapes import FloorCounters, Histogram, ManyKeys, Shards
+from hushcount.sketches.space_saving import SpaceSaving
 
 FLOORED = FloorCounters(pa.array(["a", "b", "c"]), np.array([1000, 500, 21]), 20, candidates=7, parts=8)
 EXACT = Histogram(pa.array([5, 6, 7]), np.array([1000, 500, 1]))
@@ -201,3 +202,17 @@ def test_a_sketch_of_another_size_than_calibrated_is_refused() -> None:
     mechanism = MECHANISMS["pmg-standard"](Budget(1.0, 1e-6), PublicParameters(candidates=6))
     with pytest.raises(ParameterError, match=r"^candidates must be 6 as calibrated, got 7\.$"):
         mechanism.release(FLOORED, system_bits())
+
+
+@pytest.mark.parametrize("mechanism", ["floor", "dpss", "public-floor"])
+def test_more_events_than_the_public_bound_are_refused(mechanism: str) -> None:
+    sketch = SpaceSaving(counters=4)
+    sketch.update(["a"] * 101)
+    budget: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "mechanism": mechanism}
+    release(sketch, max_events=101, **budget)
+    with pytest.raises(DataError) as caught:
+        release(sketch, max_events=100, **budget)
+    assert str(caught.value) == (
+        "The sketch holds more than max_events = 100 events, so nothing was released;"
+        " this message itself reveals that, outside the guarantee."
+    )
