@@ -1,7 +1,7 @@
 """The largest of very many discrete Laplace draws, exact, without drawing the others.
 
 Every draw carries a tag, uniform on [0, 1), that breaks ties. A cut (level, part) splits the draws into those
-at or above (level, part / 2^16) and the rest; how many lie above is binomial, and given that, they are
+at or above (level, part / 2^64) and the rest; how many lie above is binomial, and given that, they are
 independent draws of the law above the cut. Proof: docs/proofs/pure.md, section 3.
 """
 
@@ -19,9 +19,7 @@ from hushcount.mechanisms._expansions import Expansion, Interval, bernoullis, ex
 from hushcount.mechanisms._laplace import DiscreteLaplace, digit_table, geometrics
 from hushcount.randomness import Bits
 
-PART_BITS = 16
-WHOLE = 1 << PART_BITS
-_REST = np.uint64(64 - PART_BITS)
+WHOLE = 1 << 64  # tags have 64 bits; a further tie is for the caller to break
 
 Values = npt.NDArray[np.int64]
 Tags = npt.NDArray[np.uint64]
@@ -60,9 +58,9 @@ def largest_draws(count: int, epsilon: Fraction, least: int, bits: Bits) -> Draw
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The pair (level, part / 2^16): a draw is above it if its value is larger, or equal with a tag as large.
+    """The pair (level, part / 2^64): a draw is above it if its value is larger, or equal with a tag as large.
 
-    With a = exp(-epsilon), u = 1 - part / 2^16, it is above with probability a^level (u + a - a u) / (1 + a).
+    With a = exp(-epsilon), u = 1 - part / 2^64, it is above with probability a^level (u + a - a u) / (1 + a).
     """
 
     epsilon: Fraction
@@ -76,8 +74,8 @@ class Cut:
         share = min(wanted * (1 + math.exp(-rate)) / count, 1.0)
         level = max(math.floor(-math.log(share) / rate), 0)
         left = min(share * math.exp(rate * level), 1.0)
-        part = math.floor((1 - left) / -math.expm1(-rate) * WHOLE)
-        return cls(epsilon, level, min(max(part, 0), WHOLE - 1))
+        upper = (left - math.exp(-rate)) / -math.expm1(-rate)
+        return cls(epsilon, level, WHOLE - min(max(math.ceil(upper * WHOLE), 1), WHOLE))
 
     def probability(self, precision: int) -> Interval:
         """Bounds of the probability to be above."""
@@ -113,16 +111,15 @@ class Cut:
 
     def above(self, values: Values, tags: Tags) -> npt.NDArray[np.bool_]:
         """Which draws are above."""
-        reached = (tags >> _REST) >= np.uint64(self.part)
-        return np.asarray((values > self.level) | ((values == self.level) & reached))
+        reached = (values == self.level) & (tags >= np.uint64(self.part))
+        return np.asarray((values > self.level) | reached)
 
     def _draws(self, count: int, bits: Bits) -> Draws:
         at = bernoullis(Expansion(self.at_level), count, bits)
         values = np.full(count, self.level, np.int64)
         values[~at] += 1 + geometrics(digit_table(self.epsilon), int(count - at.sum()), bits)
         tags = bits.words(count).copy()
-        parts = uniforms(WHOLE - self.part, int(at.sum()), bits) + np.uint64(self.part)
-        tags[at] = tags[at] >> np.uint64(PART_BITS) | parts << _REST
+        tags[at] = uniforms(WHOLE - self.part, int(at.sum()), bits) + np.uint64(self.part)
         return values, tags
 
 

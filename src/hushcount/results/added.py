@@ -27,8 +27,9 @@ def add_releases(releases: Sequence[Release]) -> Release:
 
     parties = tuple(releases)
     _check(parties)
-    names = parties[0].keys.column_names
-    table = pa.concat_tables([one.keys.append_column("count", one.counts) for one in parties])
+    some = _with_rows(parties)
+    names = some[0].keys.column_names
+    table = pa.concat_tables([one.keys.append_column("count", one.counts) for one in some])
     summed = table.group_by(names).aggregate([("count", "sum")])
     order = [("count_sum", "descending"), *((name, "ascending") for name in names)]
     summed = summed.sort_by(order).combine_chunks()
@@ -49,14 +50,20 @@ def _check(parties: tuple[Release, ...]) -> None:
         raise ParameterError("releases must be of disjoint data, got the same release twice.")
     if not all(party.whole for party in parties):
         raise ParameterError("releases must be whole to be added, got one cut by limit or min_count.")
+    some = _with_rows(parties)
+    if any(party.keys.schema != some[0].keys.schema for party in some):
+        raise KeyTypeError("releases must have the same key columns to be added, got different ones.")
     for party in parties[1:]:
-        if party.keys.schema != parties[0].keys.schema:
-            raise KeyTypeError("releases must have the same key columns to be added, got different ones.")
         if party.guarantee.unit != parties[0].guarantee.unit:
             raise ParameterError(
                 f"releases must protect the same unit to be added, got {parties[0].guarantee.unit.name}"
                 f" and {party.guarantee.unit.name}."
             )
+
+
+def _with_rows(parties: tuple[Release, ...]) -> tuple[Release, ...]:
+    """Those that published something, whose keys have a type; one of them if none did."""
+    return tuple(party for party in parties if len(party)) or parties[:1]
 
 
 def _guarantee(parties: tuple[Release, ...]) -> Guarantee:

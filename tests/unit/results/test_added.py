@@ -24,6 +24,14 @@ def test_counts_are_added_and_sorted():
     assert total.guarantee.parameters == {"parties": 2}
 
 
+def test_a_party_that_publishes_nothing_adds_nothing():
+    nothing = release_of([], kind=pa.string())
+    total = add_releases([nothing, release_of([("a", 50)]), release_of([], kind=pa.string())])
+    assert total.table["key"].to_pylist() == ["a"]
+    assert total.guarantee.parameters == {"parties": 3}
+    assert len(add_releases([nothing])) == 0
+
+
 def test_bounds_add_up_with_what_was_not_published():
     total = add_releases([release_of([("a", 50)]), release_of([("b", 40)], FixedError(above=3))])
     assert [hidden(party) for party in total.error.parties] == [25, 25]  # floor 4, threshold 22

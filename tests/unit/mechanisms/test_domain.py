@@ -1,0 +1,97 @@
+"""Public domains: places and keys, edges of 64 bits, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hushcount.errors import KeyTypeError, ParameterError
+from hushcount.mechanisms.domain import IntegerRange, KnownKeys, as_domain
+
+
+@pytest.mark.parametrize(
+    ("domain", "keys", "kind", "inside"),
+    [
+        (IntegerRange(-5, 5), [-6, -5, 0, 5, 6], pa.int64(), [-5, 0, 5]),
+        (IntegerRange(0, (1 << 64) - 1), [0, 7, (1 << 64) - 1], pa.uint64(), [0, 7, (1 << 64) - 1]),
+        (IntegerRange(0, (1 << 64) - 1), [-1, 0, 7], pa.int64(), [0, 7]),
+        (IntegerRange(-(1 << 63), (1 << 63) - 1), [-(1 << 63), 0, (1 << 63) - 1], pa.int64(), None),
+        (IntegerRange(-10, 300), [0, 200, 255], pa.uint8(), [0, 200, 255]),
+        (IntegerRange(1000, 2000), [0, 200, 255], pa.uint8(), []),
+        (IntegerRange(-10, -1), [0, 1], pa.uint64(), []),
+        (IntegerRange(100, 200), [-128, 100, 127], pa.int8(), [100, 127]),
+        (IntegerRange(5, 9), [5, 1 << 63], pa.uint64(), [5]),
+    ],
+)
+def test_keys_of_a_range_have_places(domain, keys, kind, inside):
+    inside = keys if inside is None else inside
+    places, mask = domain.places(pa.array(keys, kind))
+    assert [key for key, kept in zip(keys, mask, strict=True) if kept] == inside
+    assert [int(place) for place in places] == [key - domain.first for key in inside]
+    assert domain.keys(places).to_pylist() == inside
+    assert domain.keys(places).type == domain.key_type
+
+
+def test_the_type_of_published_keys_is_that_of_the_domain():
+    assert IntegerRange(0, 10).key_type == pa.int64()
+    assert IntegerRange(0, 1 << 63).key_type == pa.uint64()
+    assert KnownKeys.of(pa.array(["a"], pa.large_string())).key_type == pa.string()
+
+
+def test_known_keys():
+    domain = KnownKeys.of(["a", "b", None, "b", "c"])
+    assert domain.size == 3
+    places, inside = domain.places(pa.array(["c", "x", "a"]))
+    assert places.tolist() == [2, 0]
+    assert inside.tolist() == [True, False, True]
+    assert domain.keys(np.array([1, 2], np.uint64)).to_pylist() == ["b", "c"]
+    numbers = KnownKeys.of([1, 1 << 62])
+    assert numbers.places(pa.array([1 << 62, 5], pa.uint64()))[0].tolist() == [1]
+
+
+def test_as_domain():
+    assert as_domain("3..9") == as_domain(range(3, 10)) == as_domain(IntegerRange(3, 9)) == IntegerRange(3, 9)
+    assert as_domain(" -3 .. 9 ").size == 13
+    assert as_domain(np.array([4, 5])).size == 2
+    assert as_domain("0..18446744073709551615").size == 1 << 64
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("9..3", "last must be at least first = 9, got 3."),
+        ("a..b", "domain must be A..B or a list of keys, got 'a..b'."),
+        ("", "domain must be A..B or a list of keys, got ''."),
+        (5, "domain must be A..B or a list of keys, got int."),
+        (b"ab", "domain must be A..B or a list of keys, got bytes."),
+        (range(0, 10, 2), "domain must be a range with step 1 that is not empty, got range(0, 10, 2)."),
+        (range(3, 3), "domain must be a range with step 1 that is not empty, got range(3, 3)."),
+        ([], "domain must hold at least one key, got none."),
+        (
+            "-1..9223372036854775808",
+            "domain must fit 64-bit integers, signed or unsigned, got -1..9223372036854775808.",
+        ),
+        (
+            "0..18446744073709551616",
+            "domain must fit 64-bit integers, signed or unsigned, got 0..18446744073709551616.",
+        ),
+    ],
+)
+def test_what_is_no_domain_is_refused(value, message):
+    with pytest.raises(ParameterError) as error:
+        as_domain(value)
+    assert str(error.value) == message
+
+
+def test_types_must_agree():
+    with pytest.raises(
+        KeyTypeError, match=r"^domain must hold keys of one type, all text or whole numbers\.$"
+    ):
+        as_domain(["a", 5])
+    with pytest.raises(KeyTypeError, match=r"^domain holds integers, keys are string\.$"):
+        IntegerRange(0, 5).places(pa.array(["a"]))
+    with pytest.raises(KeyTypeError, match=r"^domain holds string, keys are int64\.$"):
+        KnownKeys.of(["a"]).places(pa.array([5]))
+    with pytest.raises(ParameterError, match=r"^first must be a whole number, got True\.$"):
+        IntegerRange(True, 5)
