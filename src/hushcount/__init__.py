@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import hushcount.release  # noqa: F401
 
 if TYPE_CHECKING:
-    from hushcount import errors
+    from hushcount import engines, errors
     from hushcount.jobs.oracle import oracle
     from hushcount.jobs.sample import sample
     from hushcount.jobs.top import top
@@ -67,6 +67,7 @@ __all__ = [
     "UserMisraGries",
     "__version__",
     "add_releases",
+    "engines",
     "errors",
     "load",
     "oracle",
@@ -99,8 +100,8 @@ def release(
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return import_module("hushcount.errors")
+    if name in ("engines", "errors"):
+        return import_module(f"hushcount.{name}")
     if name not in _NAMES:
         raise AttributeError(f"module 'hushcount' has no attribute {name!r}")
     return getattr(import_module(_NAMES[name]), name)

@@ -21,7 +21,10 @@ MAY_IMPORT = {
 }
 EVERYTHING = set(MAY_IMPORT) | {"cli", "package"}
 # Convenience methods that reach up when they are called, and only then.
-LAZY = {("release.py", "hushcount.results.estimators")}
+LAZY = {
+    ("release.py", "hushcount.results.estimators"),
+    ("engines/spark.py", "hushcount.jobs.spark"),
+}
 
 
 def layer(module):

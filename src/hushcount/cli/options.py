@@ -10,6 +10,7 @@ import click
 from hushcount.errors import ParameterError
 
 if TYPE_CHECKING:
+    from hushcount.engines.partitioning import Partitioning
     from hushcount.jobs.counting import Request
     from hushcount.jobs.settings import ReleaseSettings
     from hushcount.jobs.user import UserSettings
@@ -93,6 +94,23 @@ MAX_EVENTS_PER_USER = click.option(
     "--max-events-per-user", type=int, metavar="M", help="Keep at most M events of a user."
 )
 
+ENGINE = click.option(
+    "--engine",
+    type=click.Choice(("local", "spark")),
+    default="local",
+    metavar="local|spark",
+    help="Count in this process, or in shards on Spark.",
+)
+SHARDS = click.option("--shards", type=int, default=None, metavar="S", help="Spark: number of shards (64).")
+ROW_ID = click.option("--row-id", metavar="NAME", help="Spark: deal rows to shards by this column.")
+PARTITION_BY = click.option(
+    "--partition-by", type=click.Choice(("key", "file")), metavar="key|file", help="Spark: or by key or file."
+)
+FILES_CUT_BY = click.option(
+    "--files-cut-by", metavar="WORDS", help="Spark: by what attribute of a row files are cut; you assert it."
+)
+
+SPARK = (ENGINE, SHARDS, ROW_ID, PARTITION_BY, FILES_CUT_BY)
 USERS = (USER, MAX_KEYS, KEEP_DUPLICATES, EXACT, COUNT, MAX_EVENTS_PER_USER)
 SOURCE = (COLUMN, SQL, FORMAT, TYPE)
 RELEASE = (EPSILON, DELTA, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, OUTPUT, JSON, TABLE)
@@ -138,3 +156,17 @@ def users(values: dict[str, Any]) -> UserSettings:
     from hushcount.jobs.user import UserSettings
 
     return UserSettings(**{field.name: values.pop(field.name) for field in fields(UserSettings)})
+
+
+def partitioning(values: dict[str, Any], user: str | None) -> Partitioning | None:
+    """How Spark deals rows to shards, None for another engine; takes its options out of `values`."""
+    from hushcount.engines.partitioning import SHARDS, Partitioning
+
+    spark = values.pop("engine") == "spark"
+    names = ("shards", "partition_by", "row_id", "files_cut_by")
+    shards, by, row_id, files_cut_by = (values.pop(name) for name in names)
+    if spark:
+        return Partitioning(SHARDS if shards is None else shards, by, row_id, user, files_cut_by)
+    if any(value is not None for value in (shards, by, row_id, files_cut_by)):
+        raise ParameterError("--shards, --row-id, --partition-by and --files-cut-by need --engine spark.")
+    return None

@@ -23,6 +23,7 @@ Example:
     options.FILE,
     *options.SOURCE,
     *options.USERS,
+    *options.SPARK,
     options.COUNTERS,
     options.CHECKPOINT,
     *options.RELEASE,
@@ -41,6 +42,13 @@ def top(**values: Any) -> None:
     style, counters, checkpoint = (values.pop(name) for name in ("style", "counters", "checkpoint"))
     request, settings = options.request(values), options.settings(values)
     users = options.users(values)
+    partitioning = options.partitioning(values, users.user)
+    if partitioning is not None:
+        from hushcount.jobs.spark import release_files
+
+        release = release_files(request, partitioning, counters, (settings, users), checkpoint)
+        show.show_release(release, style, settings.limit)
+        return
     with interruptible(checkpoint), show.progress_bar() as progress:
         release = count_and_release(
             request, settings, users=users, counters=counters, checkpoint=checkpoint, progress=progress

@@ -131,13 +131,14 @@ def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int) -> 
     if settings.domain is not None:
         sentence = f"noise for {bound.largest} rows of a user together on every key of the domain"
         return UserPlan(settings, bound, Route(GROUP, 0, 0, sentence))
-    allowed = _allowed(settings.mechanism, user)
+    allowed = allowed_routes(settings.mechanism, user)
     routes = user_routes(settings.epsilon, settings.delta, bound.largest, counters, user.exact)
     open_to = [route for route in routes if route.name in allowed]
     return UserPlan(settings, bound, open_to[0], tuple(open_to[1:]))
 
 
-def _allowed(mechanism: str | None, user: UserSettings) -> tuple[str, ...]:
+def allowed_routes(mechanism: str | None, user: UserSettings) -> tuple[str, ...]:
+    """The routes open to a mechanism, or to any; only the group route counts rows."""
     if mechanism is not None and mechanism not in ROUTES:
         raise ParameterError(f"mechanism must be one of {', '.join(ROUTES)} with user, got {mechanism}.")
     if user.counts_users:
