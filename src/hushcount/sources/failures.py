@@ -47,15 +47,20 @@ def file_failure(name: str, defect: str) -> Sentence:
 
 def _reason(error: Exception) -> str | None:
     """Classify by type and words of the library; the text itself goes no further."""
+    for kind, reason in _BY_TYPE.items():
+        if isinstance(error, kind):
+            return reason
     words = str(error).lower()
-    if isinstance(error, PermissionError):
-        return "cannot be read: permission denied"
-    if isinstance(error, FileNotFoundError):
-        return "does not exist"
-    if isinstance(error, UnicodeError) or "utf8" in words or "utf-8" in words:
-        return "has text that is not valid UTF-8"
-    if any(word in words for word in COMPRESSION_WORDS):
-        return "is not a whole compressed file"
-    if isinstance(error, MemoryError):
-        return "needs more memory than there is"
-    return None
+    if "utf8" in words or "utf-8" in words:
+        return _BY_TYPE[UnicodeError]
+    if words.startswith("straddling object"):  # pyarrow: a row does not fit in a block and the next
+        return "has a row longer than 1 MB"
+    return "is not a whole compressed file" if any(word in words for word in COMPRESSION_WORDS) else None
+
+
+_BY_TYPE: dict[type[Exception], str] = {
+    PermissionError: "cannot be read: permission denied",
+    FileNotFoundError: "does not exist",
+    UnicodeError: "has text that is not valid UTF-8",
+    MemoryError: "needs more memory than there is",
+}

@@ -223,3 +223,10 @@ def test_permission_of_a_file(put, monkeypatch):
 
     monkeypatch.setattr("hushcount.sources.paths.file_input", denied)
     assert refusal(put("a.csv", b"url\nsecret\n")) == "a.csv cannot be read: permission denied."
+
+
+def test_a_row_longer_than_a_block_is_not_called_malformed(tmp_path):
+    (tmp_path / "wide.csv").write_bytes(b"url,text\n" + b"a," + b"x" * 3_000_000 + b"\n")
+    with pytest.raises(DataError) as caught:
+        list(open_source(tmp_path / "wide.csv", column="url").batches())
+    assert str(caught.value) == f"{tmp_path / 'wide.csv'} has a row longer than 1 MB."
