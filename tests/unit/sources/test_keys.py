@@ -5,13 +5,14 @@ import datetime
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushcount.errors import DataError
 from hushcount.sources import composite, open_source
 from hushcount.sources.utf8 import is_utf8
 
+SEEDED = settings(deadline=None, derandomize=True, database=None)
 DAY = datetime.date(2024, 2, 29)
 NOON = datetime.datetime(1969, 12, 31, 12, 30, 1, 999999)
 COLUMNS = {
@@ -69,6 +70,7 @@ def test_composite_rows_with_a_null_are_dropped():
     assert batch.rows == 4
 
 
+@SEEDED
 @given(
     st.lists(
         st.tuples(st.binary(max_size=12), st.text(max_size=12), st.integers(-(2**63), 2**63 - 1)), min_size=1
@@ -129,6 +131,7 @@ def test_invalid_utf8_in_an_arrow_string():
         assert str(caught.value) == "The data has text that is not valid UTF-8."
 
 
+@SEEDED
 @given(st.lists(st.binary(max_size=11)), st.integers(0, 12), st.integers(0, 12), st.booleans())
 def test_utf8_check_is_that_of_python(values, start, length, large):
     kinds = (pa.large_binary(), pa.large_string()) if large else (pa.binary(), pa.string())
