@@ -70,7 +70,9 @@ class Mechanism(Protocol):
 
 
 # The way out where the shape says more about it than the mechanism does.
-SHAPE_WAYS_OUT = {ManyKeys: 'use mechanism="gaussian", or release shards with hc.release(shards)'}
+SHAPE_WAYS_OUT: dict[type, str] = {
+    ManyKeys: 'use mechanism="gaussian", or release shards with hc.release(shards)',
+}
 
 
 def check_shape(mechanism: type[Mechanism] | Mechanism, shape: object) -> None:
