@@ -31,8 +31,8 @@ class UserMisraGries:
     """How many users hold each key; each user's distinct keys count once, and all decrease at most once.
 
     A key's count is at most its true number of users, and at most `error_bound` below it. Rows of one user
-    must come together, in one update or in updates that follow each other; the order of users must not
-    depend on the data.
+    must come together, in one update or in updates that follow each other (reading the sketch in between
+    ends the last user); the order of users must not depend on the data.
 
     >>> sketch = UserMisraGries(counters=2)
     >>> sketch.update(["a", "b", "a", "c"], users=[1, 1, 2, 2])
@@ -145,12 +145,15 @@ class _Rows:
         self._keys: list[pa.Array] = []
         self._begins: list[npt.NDArray[np.bool_]] = []
         self._last: pa.Scalar | None = None
+        self._user_type: pa.DataType | None = None
 
     def append(self, keys: Any, users: Any, kind: pa.DataType | None) -> None:
         """Add a batch; nothing is added when it is refused."""
         keys, users = _aligned(keys, users)
         if not len(users):
             return
+        if self._user_type not in (None, users.type):
+            raise KeyTypeError(f"users must be {self._user_type} as before, got {users.type}.")
         kind = self._keys[0].type if self._keys else kind
         held = _held(keys, kind)
         begins = np.ones(len(users), np.bool_)
@@ -158,7 +161,7 @@ class _Rows:
         begins[0] = self._last is None or not self._last.equals(users[0])
         self._keys.append(held)
         self._begins.append(begins)
-        self._last = users[-1]
+        self._last, self._user_type = users[-1], users.type
         self.rows += len(held)
 
     def whole_users(self) -> tuple[pa.Array, npt.NDArray[np.int64]] | None:
@@ -187,6 +190,7 @@ def _starts(begins: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
 def _aligned(keys: Any, users: Any) -> tuple[pa.Array, pa.Array]:
     """Rows whose key is not null."""
     keys, users = _array("keys", keys), _array("users", users)
+    users = users.cast(held_as(users.type))
     if len(keys) != len(users):
         raise ParameterError(f"keys and users must have equal length, got {len(keys)} and {len(users)}.")
     if users.null_count:

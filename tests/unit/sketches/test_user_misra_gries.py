@@ -95,9 +95,20 @@ def test_what_does_not_fit_is_refused_and_changes_nothing():
         sketch.update("xy", users=[1, 2])
     with pytest.raises(KeyTypeError, match=r"^keys must be values of one type, all text or whole numbers\.$"):
         sketch.update(["x", 5], users=[1, 2])
+    with pytest.raises(KeyTypeError, match=r"^users must be int64 as before, got string\.$"):
+        sketch.update(["x"], users=["1"])
     with pytest.raises(ParameterError, match=r"^counters must be at least 2, got 1\.$"):
         hc.UserMisraGries(counters=1)
     assert held(sketch) == {"x": 1}
+
+
+def test_a_user_goes_on_in_the_next_update_until_the_sketch_is_read():
+    sketch = hc.UserMisraGries(counters=5)
+    sketch.update(pa.array(["x"]), users=pa.array(["ann"]))
+    sketch.update(pa.array(["x"]), users=pa.array(["ann"], pa.large_string()))
+    assert held(sketch) == {"x": 1}
+    sketch.update(["x"], users=["ann"])
+    assert held(sketch) == {"x": 2}
 
 
 def test_bytes_bring_back_the_sketch():
