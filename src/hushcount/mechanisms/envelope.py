@@ -128,7 +128,7 @@ def _plan(mechanism: Any, kind: str) -> Envelope:
 def _release(mechanism: Any, shape: TrackedCells, bits: Bits) -> Release:
     check_shape(mechanism, shape)
     plan, public, budget = mechanism.plan, mechanism.public, mechanism.budget
-    _check_plan(plan, shape)
+    _check_plan(plan, public.parts, shape)
     if shape.events > public.max_events:
         raise DataError(
             f"The sketch holds more than max_events = {public.max_events} events, so nothing was released;"
@@ -151,12 +151,13 @@ def _release(mechanism: Any, shape: TrackedCells, bits: Bits) -> Release:
     )
 
 
-def _check_plan(plan: Envelope, shape: TrackedCells) -> None:
+def _check_plan(plan: Envelope, counters: int, shape: TrackedCells) -> None:
     hashing = shape.cells.hashing
     if hashing.kind != plan.kind:
         raise NotProvedError(
             f"{plan.kind}-envelope is proved for {plan.kind}, got {hashing.kind}; {WAY_OUT}."
         )
+    check_calibrated("counters", shape.parts, counters)
     check_calibrated("depth", hashing.depth, plan.depth)
     check_calibrated("width", hashing.width, plan.width)
 

@@ -8,6 +8,8 @@ from hushcount.mechanisms import calibration
 from hushcount.mechanisms.linear_calibration import Envelope, envelope_bounds
 from hushcount.sketches.row_hash import COUNT_MIN
 
+BELOW_ZERO = "They assume that no key was deleted more often than it was added."
+
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeError:
@@ -32,6 +34,7 @@ class EnvelopeError:
             f"With confidence {confidence:g} the true count of a key named beforehand lies between"
             f" count - {below} and count + {above}.",
             "The bounds hold for every stream of at most max_events events, so they are wide.",
+            *((BELOW_ZERO,) if self.plan.kind == COUNT_MIN else ()),
         )
 
     def _bounds(self, failure: float) -> tuple[int, int]:

@@ -9,9 +9,11 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount.errors import DataError, NotProvedError, ParameterError
-from hushcount.mechanisms import calibration, release
+from hushcount.mechanisms import MECHANISMS, calibration, release
+from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.envelope import ENVELOPES, CountMinEnvelope, explain_envelope
 from hushcount.mechanisms.linear_calibration import plan_envelope
+from hushcount.privacy import Budget
 from hushcount.sketches.linear import CountMin
 from hushcount.sketches.tracked import TrackedSketch
 
@@ -125,6 +127,11 @@ def test_what_is_not_proved_is_refused(name: str) -> None:
     shallow = TrackedSketch(kind, COUNTERS, plan.depth - 1, plan.width)
     text = f"depth must be {plan.depth} as calibrated, got {plan.depth - 1}."
     assert refusal(ParameterError, lambda: published(shallow, name)) == text
+    public = PublicParameters(parts=COUNTERS, max_events=EVENTS)
+    few = TrackedSketch(kind, COUNTERS // 2, plan.depth, plan.width).shape()
+    text = f"counters must be {COUNTERS} as calibrated, got {COUNTERS // 2}."
+    envelope = MECHANISMS[name](Budget(1.0, 1e-6), public)
+    assert refusal(ParameterError, lambda: envelope.release(few, SeededBits(1))) == text
     text = f"{name} is proved for TrackedCells, got Cells; {way_out}"
     assert refusal(NotProvedError, lambda: published(CountMin(max_weight=1), name)) == text  # type: ignore[arg-type]
     text = f"{name} needs max_events, a public bound, got None."
@@ -152,3 +159,5 @@ def test_accuracy_is_stated(name: str) -> None:
     assert accuracy.sentences[1] == (
         "The bounds hold for every stream of at most max_events events, so they are wide."
     )
+    assumed = ("They assume that no key was deleted more often than it was added.",)
+    assert accuracy.sentences[2:3] == (assumed if name == CountMinEnvelope.name else ())
