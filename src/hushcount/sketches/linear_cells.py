@@ -31,7 +31,9 @@ class LinearCells:
     def __init__(self, hashing: RowHash, max_weight: int | None, partial: bool) -> None:
         self.hashing = hashing
         self.max_weight = max_weight if max_weight is None else _weight(max_weight)
-        self.partial = bool(partial)
+        if not isinstance(partial, bool):
+            raise ParameterError(f"partial must be True or False, got {partial!r}.")
+        self.partial = partial
         self.cells = hashing.empty()
         self.total = 0
         self.key_type: pa.DataType | None = None
@@ -43,6 +45,8 @@ class LinearCells:
         arrays = list(key_arrays(keys))
         kind = self._kind(arrays)
         batch = [to_kernel(array, kind) for array in arrays if len(array)]
+        for part in batch:
+            self.hashing.check(part)
         if weights is None:
             for part in batch:
                 self.hashing.update(self.cells, part)
@@ -154,6 +158,8 @@ class LinearCells:
             raise ValueError("total")
         if (self.key_type is None) == bool(self.total or self.cells.any()) or self.below_zero():
             raise ValueError("key type")
+        if self.key_type is not None:
+            to_kernel(pa.array([], self.key_type), self.key_type)
 
     def _kind(self, arrays: list[pa.Array]) -> pa.DataType | None:
         if self.key_type is not None:

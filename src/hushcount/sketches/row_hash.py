@@ -80,6 +80,11 @@ class RowHash:
             return np.asarray(linear.hash_prints(self._rows, self._fingerprints(keys)))
         return np.asarray(linear.hash_words(self._rows, keys))
 
+    def check(self, keys: Keys) -> None:
+        """Raise for keys that these hashes are not proved for."""
+        if isinstance(keys, ByteKeys) and len(keys) and int(np.diff(keys.offsets).max()) > LONGEST_KEY:
+            raise DataError(f"A key is longer than {LONGEST_KEY} bytes; shorten or hash such keys first.")
+
     def places(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         """Numbers of the cells of hashes, row after row."""
         columns = (hashes >> np.uint64(self.signed)).astype(np.int64)
@@ -95,8 +100,7 @@ class RowHash:
     def _fingerprints(self, keys: ByteKeys) -> Words:
         from hushcount.sketches._kernels import linear
 
-        if len(keys) and int(np.diff(keys.offsets).max()) > LONGEST_KEY:
-            raise DataError(f"A key is longer than {LONGEST_KEY} bytes; shorten or hash such keys first.")
+        self.check(keys)
         return np.asarray(linear.fingerprints(keys.data, keys.offsets, self._points))
 
     @property
@@ -134,7 +138,10 @@ def key_of(seed: int | str | bytes | None) -> bytes:
 
 def check_weights(weights: Any, largest: int) -> Counts:
     """Return weights as whole numbers within the bound, or raise."""
-    values = np.asarray(weights)
+    try:
+        values = np.asarray(weights)
+    except ValueError:  # rows of unlike lengths
+        values = np.zeros((0, 0))
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
         raise ParameterError("weights must be one row of whole numbers.")
     if values.size and not (-largest <= int(values.min()) and int(values.max()) <= largest):

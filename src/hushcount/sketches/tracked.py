@@ -106,5 +106,16 @@ class TrackedSketch:
         cells = {"cells": arrays.pop("cells")}
         sketch._cells = LinearCells.from_parts(fields["kind"], fields["cells"], cells)
         sketch._keys = SpaceSaving.from_parts(fields["keys"], arrays)
-        sketch.total = int(fields["total"])
+        sketch.total = fields["total"]
+        sketch._check_read()
         return sketch
+
+    def _check_read(self) -> None:
+        """Raise unless additions, deletions and cells fit together."""
+        cells, added = self._cells, self._keys.total
+        if (cells.max_weight, cells.partial) != (1, True):
+            raise ValueError("cells")
+        if type(self.total) is not int or self.total < added or cells.total != 2 * added - self.total:
+            raise ValueError("total")
+        if None not in (cells.key_type, self._keys.key_type) and cells.key_type != self._keys.key_type:
+            raise ValueError("key type")

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import DataError, KeyTypeError, NotProvedError, ParameterError, SketchFileError
-from hushcount.sketches.codec import load
+from hushcount.sketches.codec import encode, load, type_to_text
+from hushcount.sketches.keys import key_arrays
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
 from hushcount.sketches.row_hash import RowHash
-from hushcount.sketches.tracked import TrackedSketch
 
 KINDS = [CountMin, CountSketch]
 BOTH = pytest.mark.parametrize("kind", KINDS)
@@ -173,7 +173,7 @@ def test_weights_are_checked(kind: Any) -> None:
     assert refusal(ParameterError, lambda: sketch.update(["a", None], weights=[1, 1])) == text
     assert refusal(ParameterError, lambda: sketch.update(["a", "b"], weights=[1])) == text
     text = "weights must be one row of whole numbers."
-    for bad in ([0.5], [True], ["1"], [[1]], [float("nan")], 1):
+    for bad in ([0.5], [True], ["1"], [[1]], [[1], [1, 2]], [float("nan")], 1):
         assert refusal(ParameterError, lambda bad=bad: sketch.update(["a"], weights=bad)) == text
     assert sketch.total == 0
     sketch.update([], weights=[])
@@ -193,6 +193,7 @@ def test_weights_are_checked(kind: Any) -> None:
         ({"width": 1 << 27}, "width must be a power of two up to 67108864, got 134217728."),
         ({"width": 2.0}, "width must be a whole number, got 2.0."),
         ({"max_weight": 0}, "max_weight must be at least 1, got 0."),
+        ({"partial": "no"}, "partial must be True or False, got 'no'."),
         ({"max_weight": 1 << 31}, "max_weight must be at most 2147483647, got 2147483648."),
     ],
 )
@@ -205,6 +206,17 @@ def test_long_keys_are_refused() -> None:
     text = "A key is longer than 65535 bytes; shorten or hash such keys first."
     assert refusal(DataError, lambda: sketch.update(["a" * 65536])) == text
     sketch.update(["a" * 65535])
+
+
+@pytest.mark.parametrize("weights", [None, [1] * 300_001])
+def test_a_batch_with_a_long_key_is_not_counted_in_part(weights: Any) -> None:
+    """The keys come in several arrays, and the last of them is refused."""
+    sketch = CountMin(seed=1)
+    keys = ["a"] * 300_000 + ["b" * 65536]
+    batches = list(key_arrays(keys))
+    assert len(batches) > 1
+    assert refusal(DataError, lambda: sketch.update(keys, weights)).startswith("A key is longer than")
+    assert sketch.to_bytes() == CountMin(seed=1).to_bytes()
 
 
 def test_kinds_are_checked() -> None:
@@ -224,8 +236,6 @@ def test_forged_bytes_are_refused(kind: Any) -> None:
             def parts(self) -> Any:
                 return name, {**fields, **changes}, {"cells": cells}
 
-        from hushcount.sketches.codec import encode
-
         return lambda: load(encode(Forged()))
 
     text = "The sketch is damaged: its parts do not fit together."
@@ -237,6 +247,9 @@ def test_forged_bytes_are_refused(kind: Any) -> None:
         {"total": "2"},
         {"total": -2},
         {"max_weight": 0},
+        {"partial": "no"},
+        {"key_type": type_to_text(pa.list_(pa.int8()))},
+        {"key_type": type_to_text(pa.large_string())},
         {"cells": np.zeros(8, np.uint8)},
         {"cells": np.zeros(7, np.int64)},
     ]
@@ -263,45 +276,6 @@ def test_the_median_of_an_even_number_of_rows() -> None:
     assert hashing.estimate(values, np.zeros((4, 1), np.uint64)).tolist() == [2]  # floor of (1 + 4) / 2
     signs = np.array([[0], [1], [0], [0]], np.uint64)
     assert hashing.estimate(values, signs).tolist() == [5]
-
-
-class TestTracked:
-    def test_keys_with_signs(self) -> None:
-        sketch = TrackedSketch("count-min", counters=4, depth=3, width=64)
-        sketch.update(["a", "b", "a", "c"])
-        sketch.update(["a", "d", "b"], weights=[-1, 1, 0])
-        assert (sketch.total, sketch.counters, sketch.key_type, sketch.error_bound) == (6, 4, pa.string(), 1)
-        shape = sketch.shape()
-        assert sorted(shape.keys.to_pylist()) == ["a", "b", "c", "d"]
-        values = shape.cells.cells.ravel()[shape.cells.hashing.places(shape.hashes)]
-        found = dict(
-            zip(shape.keys.to_pylist(), shape.cells.hashing.estimate(values, shape.hashes), strict=True)
-        )
-        assert found == {"a": 1, "b": 1, "c": 1, "d": 1}
-
-    def test_nothing_is_tracked_of_nothing(self) -> None:
-        shape = TrackedSketch("count-sketch", counters=4, depth=3, width=64).shape()
-        assert (len(shape.keys), shape.hashes.shape, shape.events) == (0, (3, 0), 0)
-
-    def test_deletions_before_additions(self) -> None:
-        """A private stream may delete what it has not added: noise does not care."""
-        sketch = TrackedSketch("count-min", counters=4, depth=3, width=64)
-        sketch.update(["a"], weights=[-1])
-        assert (len(sketch.shape().keys), sketch.total) == (0, 1)
-
-    def test_weights_are_signs(self) -> None:
-        sketch = TrackedSketch("count-min", counters=4, depth=3, width=64)
-        text = "weights must lie between -1 and 1, the sketch's max_weight."
-        assert refusal(ParameterError, lambda: sketch.update(["a"], weights=[2])) == text
-
-    def test_bytes(self, tmp_path: Any) -> None:
-        sketch = TrackedSketch("count-sketch", counters=4, depth=3, width=64)
-        sketch.update(list("abcabcdde"))
-        sketch.save(tmp_path / "a.hc", position={"rows": 1})
-        for again in (load(tmp_path / "a.hc"), copy.copy(sketch)):
-            assert again.to_bytes() == sketch.to_bytes()
-            assert (again.total, again.id) == (9, sketch.id)
-            assert again.shape().hashes.tolist() == sketch.shape().hashes.tolist()
 
 
 @pytest.mark.parametrize(
