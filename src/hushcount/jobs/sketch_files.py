@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hushcount.atomic import check_writable
-from hushcount.errors import DataError
+from hushcount.errors import DataError, NotProvedError
 from hushcount.jobs.counting import Progress, Request, open_run
 from hushcount.jobs.origin import NOWHERE, Origin, Position
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
@@ -75,7 +75,7 @@ class SketchFacts:
     key_type: str
     columns: tuple[str, ...]
     events: int
-    error_bound: int
+    error_bound: int | None
     finished: bool
     size: int
 
@@ -94,10 +94,18 @@ def inspect_sketch(path: str | os.PathLike[str]) -> SketchFacts:
         key_type=str(sketch.key_type) if sketch.key_type is not None else "none yet",
         columns=position.origin.columns.names if position is not None else (),
         events=int(sketch.total),
-        error_bound=int(sketch.error_bound),
+        error_bound=_error_bound(sketch),
         finished=position is None or position.finished,
         size=Path(path).stat().st_size,
     )
+
+
+def _error_bound(sketch: Any) -> int | None:
+    """How far estimates are off; None where a part of a stream has no estimates."""
+    try:
+        return int(sketch.error_bound)
+    except NotProvedError:
+        return None
 
 
 def _opened(path: str | os.PathLike[str]) -> tuple[Any, Position | None]:

@@ -98,3 +98,18 @@ def test_a_sketch_from_the_library(run):
     sketch.save("lib.hc")
     assert keys_of(run("release", "lib.hc", *BUDGET, "--json")[1]) == ["tea", "milk"]
     assert run("inspect", "lib.hc")[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["CountMin", "CountSketch"])
+@pytest.mark.parametrize("partial", [True, False])
+def test_inspect_of_linear_sketches(run, kind, partial):
+    """A part of a stream has no estimates, so no bound of their errors."""
+    import hushcount as hc
+
+    sketch = getattr(hc, kind)(depth=3, width=64, partial=partial)
+    sketch.update(["tea", "tea", "milk"], weights=[1, 2, -1] if partial else [1, 2, 1])
+    sketch.save("part.hc")
+    code, out, _ = run("inspect", "part.hc")
+    facts = dict(line.split("\t") for line in out.splitlines())
+    assert (code, facts["kind"], facts["events"]) == (0, kind, "2" if partial else "4")
+    assert facts["error bound"] == ("none" if partial else "0")
