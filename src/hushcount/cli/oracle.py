@@ -36,7 +36,9 @@ class Oracles(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the first command where no command is named."""
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+        if not args:
+            args = ["--help"]
+        if args[0] not in self.commands and args[0] not in ("-h", "--help"):
             args = [BUILD, *args]
         return super().parse_args(ctx, args)
 
@@ -77,13 +79,13 @@ def build(**values: Any) -> None:
 
 
 @oracle.command()
-@click.argument("oracle_file", metavar="ORACLE")
+@click.argument("oracle")
 @click.argument("keys", nargs=-1)
 @click.option("--keys", "keys_file", metavar="PATH", help="Also ask for every line of a file (- for stdin).")
 @options.CONFIDENCE
 @options.JSON
 def query(
-    oracle_file: str, keys: tuple[str, ...], keys_file: str | None, confidence: float, style: str | None
+    oracle: str, keys: tuple[str, ...], keys_file: str | None, confidence: float, style: str | None
 ) -> None:
     """Ask the file ORACLE for the counts of KEYS: noisy counts with intervals, in the order asked.
 
@@ -92,7 +94,7 @@ def query(
     from hushcount.cli import show
     from hushcount.mechanisms.oracle import Oracle
 
-    found = Oracle.load(oracle_file)
+    found = Oracle.load(oracle)
     table = found.estimate(_typed([*keys, *_lines(keys_file)], found.key_type), confidence)
     if style == "json":
         show.print_json({"hushcount": 1, "kind": "answers", **_described(found), "rows": table.to_pylist()})
@@ -119,7 +121,7 @@ def _statements(made: Any) -> None:
     below, above = made.interval(0.95)
     guarantee = made.guarantee
     bounds = [
-        f"count - {below}" if below is not None else "0",
+        f"count - {below}" if below is not None else "anything" if made.partial else "0",
         f"count + {above}" if above is not None else "anything",
     ]
     show.say(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from hushcount.atomic import check_writable
-from hushcount.errors import ParameterError
+from hushcount.errors import DataError, ParameterError
 from hushcount.jobs.counting import Progress, Request, open_run
 from hushcount.mechanisms.linear import NoisyCells
 from hushcount.mechanisms.oracle import Oracle
@@ -19,6 +22,11 @@ from hushcount.sketches.shapes import Cells
 
 DEPTH = 5
 WIDTH = 1 << 16
+DECLARED = {"int": pa.int64(), "text": pa.string()}
+NO_KEYS = (
+    "There are no keys, so their type is not known and nothing was released;"
+    " this message itself reveals that, outside the guarantee."
+)
 
 
 def oracle(
@@ -54,7 +62,7 @@ def oracle(
     if isinstance(data, LinearSketch):
         if any(value is not None for value in (*size, column, format, sql)):
             raise ParameterError("a sketch has its own kind, size, hash key and keys; give only the budget.")
-        made = NoisyCells(epsilon, delta).release(data.shape(), system_bits())
+        made = NoisyCells(epsilon, delta).release(_typed(data, None), system_bits())
     else:
         noisy = NoisyCells(epsilon, delta)
         sketch = _empty(*size)
@@ -73,11 +81,18 @@ def count_cells(
     run = open_run(request, sketch, None)
     source = run.source
     run.count(progress)
-    shape = sketch.shape()
-    if sketch.key_type is None and len(source.columns.types) == 1:
-        shape = Cells(shape.cells, shape.hashing, held_as(source.columns.types[0]), shape.max_weight)
-    made = _for_unit(noisy, source.unit).release(shape, system_bits())
-    return Oracle(made.cells, made.hashing, made.key_type, made.guarantees, source.notes)
+    types = source.columns.types
+    known = held_as(types[0]) if types else DECLARED.get(request.key_type)
+    made = _for_unit(noisy, source.unit).release(_typed(sketch, known), system_bits())
+    return replace(made, notes=source.notes)
+
+
+def _typed(sketch: LinearSketch, known: pa.DataType | None) -> Cells:
+    """The cells with the type of their keys: one made up for no keys would show that there were none."""
+    kind = known if sketch.key_type is None else sketch.key_type
+    if kind is None:
+        raise DataError(NO_KEYS)
+    return replace(sketch.shape(), key_type=kind)
 
 
 def merge_oracles(paths: list[str]) -> Oracle:

@@ -73,7 +73,8 @@ class NoisyCells:
         hashing = shape.hashing
         law = self.law(hashing.kind, hashing.depth, weight)
         noise = law.sample(shape.cells.size, bits).reshape(shape.cells.shape)
-        return Oracle(shape.cells + noise, hashing, shape.key_type, (self._guarantee(shape, law, weight),))
+        promise = self._guarantee(shape, law, weight)
+        return Oracle(shape.cells + noise, hashing, shape.key_type, (promise,), partial=shape.partial)
 
     def _guarantee(self, shape: Cells, law: Law, weight: int) -> Guarantee:
         hashing = shape.hashing

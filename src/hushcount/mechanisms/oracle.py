@@ -13,7 +13,7 @@ import numpy as np
 from hushcount.atomic import PUBLIC, atomic_file
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.oracle_intervals import Interval, oracle_interval
-from hushcount.privacy import Guarantee, PrivacyUnit, check_confidence
+from hushcount.privacy import Guarantee, PrivacyUnit, check_confidence, check_delta, check_epsilon
 from hushcount.sketches import codec
 from hushcount.sketches.keys import asked_arrays, to_kernel
 from hushcount.sketches.row_hash import RowHash
@@ -30,7 +30,8 @@ DISJOINT = "no event is in more than one of the merged oracles"
 class Oracle:
     """Counts of any key from noisy cells; nothing in it depends on the data but through the noise.
 
-    Asking costs nothing. `guarantees` has one entry for each oracle that was merged into this one.
+    Asking costs nothing. `guarantees` has one entry for each oracle that was merged into this one. If it is
+    `partial`, made of parts that may delete what others added, counts may be below zero.
     """
 
     cells: npt.NDArray[np.int64]
@@ -38,6 +39,7 @@ class Oracle:
     key_type: pa.DataType
     guarantees: tuple[Guarantee, ...]
     notes: tuple[str, ...] = ()
+    partial: bool = False
 
     def __repr__(self) -> str:
         promise, hashing = self.guarantee, self.hashing
@@ -70,8 +72,8 @@ class Oracle:
     def estimate(self, keys: Any, confidence: float = 0.95) -> pa.Table:
         """A table of key, count, lower, upper, in the order of the keys.
 
-        count may be negative, as noise is; lower and upper are clipped at 0, and upper is null
-        where so few cells bound nothing.
+        count may be negative, as noise is; lower and upper are clipped at 0 unless the oracle is partial.
+        A bound is null where so few cells bound nothing.
         """
         import pyarrow as pa
 
@@ -79,9 +81,11 @@ class Oracle:
         whole = pa.concat_arrays(arrays) if arrays else pa.array([], self.key_type)
         below, above = self.interval(confidence)
         counts = self._counts(whole)
-        lower = np.zeros_like(counts) if below is None else np.maximum(counts - below, 0)
+        least = np.full_like(counts, np.iinfo(np.int64).min if self.partial else 0)
         none = pa.nulls(len(counts), pa.int64())
-        upper = none if above is None else pa.array(np.maximum(counts + above, 0))
+        unbounded = none if self.partial else least
+        lower = unbounded if below is None else np.maximum(counts - below, least)
+        upper = none if above is None else np.maximum(counts + above, least)
         return pa.table({"key": whole, "count": counts, "lower": lower, "upper": upper})
 
     def merge(self, other: Oracle) -> Oracle:
@@ -97,9 +101,15 @@ class Oracle:
             raise ParameterError(
                 f"merge needs oracles of the same key type, got {self.key_type} and {other.key_type}."
             )
+        if self.guarantee.unit != other.guarantee.unit:
+            units = f"{self.guarantee.unit.name} and {other.guarantee.unit.name}"
+            raise ParameterError(f"merge needs oracles of the same privacy unit, got {units}.")
+        if np.array_equal(self.cells, other.cells):
+            raise ParameterError("merge needs oracles of different events, got the same one twice.")
         notes = tuple(dict.fromkeys(self.notes + other.notes))
         guarantees = self.guarantees + other.guarantees
-        return Oracle(self.cells + other.cells, self.hashing, self.key_type, guarantees, notes)
+        partial = self.partial or other.partial
+        return Oracle(self.cells + other.cells, self.hashing, self.key_type, guarantees, notes, partial)
 
     def to_bytes(self) -> bytes:
         """The oracle as bytes, which may be published."""
@@ -126,18 +136,24 @@ class Oracle:
             "key_type": codec.type_to_text(self.key_type),
             "guarantees": [each.to_dict() for each in self.guarantees],
             "notes": list(self.notes),
+            "partial": self.partial,
         }
         return codec.ORACLE, fields, {"cells": self.cells.ravel()}
 
     @classmethod
     def _from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> Oracle:
+        import pyarrow as pa
+
         hashing = RowHash(fields["kind"], fields["depth"], fields["width"], bytes.fromhex(fields["key"]))
         cells = arrays["cells"].reshape(hashing.depth, hashing.width)
         if cells.dtype != np.int64 or len(hashing.key) != 32 or not fields["guarantees"]:
             raise ValueError("cells")
+        if type(fields["partial"]) is not bool:
+            raise ValueError("partial")
         guarantees = tuple(map(_guarantee, fields["guarantees"]))
         key_type = codec.type_from_text(fields["key_type"])
-        return cls(cells, hashing, key_type, guarantees, tuple(fields["notes"]))
+        to_kernel(pa.array([], key_type), key_type)  # raises for what cannot be keys
+        return cls(cells, hashing, key_type, guarantees, _words(fields["notes"]), fields["partial"])
 
     def _counts(self, keys: pa.Array) -> npt.NDArray[np.int64]:
         if not len(keys):
@@ -162,13 +178,22 @@ def _in_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _guarantee(values: Mapping[str, Any]) -> Guarantee:
+    names = ("unit", "protects", "mechanism", "theorem", "proof")
+    unit, protects, mechanism, theorem, proof = _words([values[name] for name in names])
+    delta = values["delta"]
     return Guarantee(
-        float(values["epsilon"]),
-        float(values["delta"]),
-        PrivacyUnit(values["unit"], values["protects"]),
-        values["mechanism"],
-        values["theorem"],
-        values["proof"],
+        check_epsilon(values["epsilon"]),
+        0.0 if delta == 0 and delta is not False else check_delta(delta),
+        PrivacyUnit(unit, protects),
+        mechanism,
+        theorem,
+        proof,
         values["parameters"],
-        tuple(values["assumptions"]),
+        _words(values["assumptions"]),
     )
+
+
+def _words(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError("words")
+    return tuple(values)

@@ -123,7 +123,7 @@ class LinearCells:
     def shape(self) -> Cells:
         """The cells as a mechanism takes them; noise hides whatever they are, below zero too."""
         self.flush()
-        return Cells(self.cells, self.hashing, self.key_type or pa.string(), self.max_weight)
+        return Cells(self.cells, self.hashing, self.key_type or pa.string(), self.max_weight, self.partial)
 
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written: nothing of it remembers updates that have cancelled."""

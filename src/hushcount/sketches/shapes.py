@@ -49,13 +49,15 @@ class FloorCounters:
 class Cells:
     """One cell a row moves by the weight of one event, up or down: the cells of a linear sketch.
 
-    `cells` is depth x width; `max_weight` is the public bound on weights, None if there is none.
+    `cells` is depth x width; `max_weight` is the public bound on weights, None if there is none. Of a
+    `partial` sketch counts may be below zero.
     """
 
     cells: Counts
     hashing: RowHash
     key_type: pa.DataType
     max_weight: int | None
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

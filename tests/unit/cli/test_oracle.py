@@ -131,3 +131,10 @@ def test_top_says_that_the_envelope_is_worse(run, capfd):
     arguments = ("top", "a.parquet", "-c", "item", *BUDGET, "--counters", "64", "--max-events", "5000")
     assert main([*arguments, "--mechanism", "count-sketch-envelope"]) == 0
     assert "so the envelope is worse here" in " ".join(capfd.readouterr().err.split())
+
+
+def test_no_command_shows_the_help(run):
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert out.startswith("Usage: hushcount oracle [OPTIONS] COMMAND [ARGS]...\n\n")
+    assert run("query") == (2, "", "ORACLE must be given.\n")

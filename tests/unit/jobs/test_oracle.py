@@ -53,13 +53,34 @@ def test_a_sketch_with_deletions():
     assert refusal(sketch, depth=5) == text
     assert refusal(sketch, column="a") == text
     text = "noisy cells need a public bound on weights; make the sketch with max_weight=1 (or more)."
-    assert refusal(hc.CountMin(), kind=NotProvedError) == text
+    unbounded = hc.CountMin()
+    unbounded.update(["a"])
+    assert refusal(unbounded, kind=NotProvedError) == text
 
 
 def test_deleting_before_adding_is_no_matter_of_a_private_release():
     part = hc.CountMin(max_weight=1, partial=True)
     part.update(["a"], weights=[-1])
-    assert hc.oracle(part, epsilon=1.0).estimate(["b"]).num_rows == 1
+    oracle = hc.oracle(part, epsilon=1.0)
+    assert oracle.partial
+    assert oracle.estimate(["b"]).num_rows == 1
+
+
+@pytest.mark.parametrize("keys", [[5], [], [None]])
+def test_the_type_of_the_keys_does_not_show_whether_there_were_any(keys):
+    """A type that is known beforehand is the type; else there is no release of no keys."""
+    assert hc.oracle(keys, key_type="int", width=64, **BUDGET).key_type == pa.int64()
+    assert hc.oracle(pa.array(keys, pa.int32()), width=64, **BUDGET).key_type == pa.int32()
+    sketch = hc.CountMin(max_weight=1)
+    sketch.update(keys)
+    if keys == [5]:
+        assert hc.oracle(sketch, **BUDGET).key_type == hc.oracle(keys, **BUDGET).key_type == pa.int64()
+        return
+    text = (
+        "There are no keys, so their type is not known and nothing was released;"
+        " this message itself reveals that, outside the guarantee."
+    )
+    assert refusal(keys, kind=DataError) == refusal(sketch, kind=DataError) == text
 
 
 def test_oracles_made_alike_merge(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hushcount.mechanisms.linear import NoisyCells
 from hushcount.mechanisms.oracle import CONTENTS, Oracle
 from hushcount.mechanisms.oracle_intervals import at_least_half_of, oracle_interval
 from hushcount.privacy import RESULT_ROW
-from hushcount.sketches.codec import load
+from hushcount.sketches.codec import encode, load, type_to_text
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
 from hushcount.sketches.row_hash import RowHash
 from hushcount.sketches.space_saving import SpaceSaving
@@ -155,6 +156,11 @@ def test_merging_unlike_oracles_is_refused() -> None:
     other = Oracle(one.cells, one.hashing, pa.int64(), one.guarantees)
     text = "merge needs oracles of the same key type, got string and int64."
     assert refusal(ParameterError, lambda: one.merge(other)) == text
+    text = "merge needs oracles of different events, got the same one twice."
+    assert refusal(ParameterError, lambda: one.merge(Oracle.load(one.to_bytes()))) == text
+    rows = replace(one, guarantees=(replace(one.guarantee, unit=RESULT_ROW),))
+    text = f"merge needs oracles of the same privacy unit, got event and {RESULT_ROW.name}."
+    assert refusal(ParameterError, lambda: one.merge(rows)) == text
 
 
 @BOTH
@@ -191,6 +197,54 @@ def test_what_is_not_proved_is_refused() -> None:
 def test_the_unit_is_stated() -> None:
     shape = CountMin(max_weight=1).shape()
     assert NoisyCells(1.0, unit=RESULT_ROW).release(shape, SeededBits(1)).guarantee.unit == RESULT_ROW
+
+
+@BOTH
+def test_counts_below_zero_lie_in_their_intervals(kind: Any) -> None:
+    """Only a part may hold them, and the oracle of a part does not clip its bounds at zero."""
+
+    def released(depth: int, width: int) -> Oracle:
+        part = kind(depth=depth, width=width, seed=1, max_weight=1, partial=True)
+        part.update(["a"] * 500, weights=[-1] * 500)
+        return NoisyCells(4.0, 1e-6).release(part.shape(), SeededBits(1))
+
+    oracle = released(5, 1024)
+    row = oracle.estimate(["a"], confidence=0.9).to_pylist()[0]
+    assert row["lower"] <= -500 <= row["upper"] < 0
+    again = Oracle.load(oracle.to_bytes())
+    assert again.estimate(["a"]).equals(oracle.estimate(["a"]))
+    row = released(1, 2).estimate(["a"], confidence=0.99).to_pylist()[0]
+    assert (row["lower"], row["upper"]) == (None, None)
+
+
+def test_forged_files_are_refused() -> None:
+    name, fields, arrays = made(CountMin).parts()
+    promise = fields["guarantees"][0]
+
+    def forged(**changes: Any) -> Any:
+        class Forged:
+            def parts(self) -> Any:
+                return name, {**fields, **changes}, arrays
+
+        return lambda: Oracle.load(encode(Forged()))
+
+    claims: list[dict[str, Any]] = [
+        *({"epsilon": epsilon} for epsilon in (float("nan"), -1, 0, "1", True)),
+        *({"delta": delta} for delta in (2, -1, "0", False)),
+        *({"mechanism": words} for words in (5, None)),
+        *({"assumptions": words} for words in ("abc", [1])),
+    ]
+    changes: list[dict[str, Any]] = [
+        *({"guarantees": [{**promise, **claim}]} for claim in claims),
+        *({"key_type": kind} for kind in (None, type_to_text(pa.list_(pa.int8())))),
+        *({"notes": notes} for notes in ("abc", [1])),
+        {"partial": "no"},
+        {"guarantees": []},
+    ]
+    for change in changes:
+        text = "The sketch is damaged: its parts do not fit together."
+        assert refusal(SketchFileError, forged(**change)) == text
+    assert forged()().guarantee == made(CountMin).guarantee
 
 
 def test_other_files_are_refused(tmp_path: Any) -> None:
