@@ -242,6 +242,7 @@ def test_speculation_counts_once(tmp_path):
         "spark.speculation.interval": "50ms",
         "spark.speculation.multiplier": "1.01",
         "spark.speculation.quantile": "0.5",
+        "spark.speculation.efficiency.enabled": "false",
         "spark.executor.memory": "512m",
     }
     log, done = str(tmp_path / "attempts"), str(tmp_path / "done")

@@ -131,7 +131,7 @@ def _dealt_by(frame: DataFrame, columns: KeyColumns, partitioning: Partitioning)
     if partitioning.by == "file":
         if not frame.inputFiles():
             raise ParameterError('partition_by="file" needs a frame that is read from files.')
-        return [functions.input_filequoted()]
+        return [functions.input_file_name()]
     return [functions.col(name) for name in _quoted(columns)]
 
 

@@ -1,0 +1,68 @@
+"""What the Spark engine does without Spark: tasks, digests, and words where something is missing."""
+
+import sys
+
+import pyarrow as pa
+import pytest
+
+from hushcount.engines import spark_files
+from hushcount.engines.spark import EVENTS, USERS, ShardTask, new_sketch, shard_digests
+from hushcount.errors import ParameterError
+from hushcount.sketches.codec import load
+from hushcount.sources.keys import KeyColumns
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+
+
+def batches(*parts):
+    return iter([pa.RecordBatch.from_pydict({"key": part}) for part in parts])
+
+
+def sketch_of(task, rows):
+    (result,) = list(task(rows))
+    return load(result.column("sketch")[0].as_py())
+
+
+def test_a_task_is_a_function_of_its_rows():
+    task = ShardTask(KeyColumns.of("key", "auto").typed([pa.string()]), EVENTS, 2)
+    one = sketch_of(task, batches(["a", "a"], ["b", "c"]))
+    same = sketch_of(task, batches(["a"], ["a", "b", "c"]))
+    other = sketch_of(task, batches(["a", "a"], ["a", "b"]))
+    assert one.to_bytes() != same.to_bytes()  # ids and hash keys are their own
+    assert shard_digests([one]) == shard_digests([same]) != shard_digests([other])
+
+
+def test_a_task_of_users_counts_each_once():
+    columns = KeyColumns.of("key", "auto").with_user("user").typed([pa.string(), pa.int64()])
+    rows = pa.RecordBatch.from_pydict({"key": ["a", "b", "a"], "user": [1, 1, 2]})
+    sketch = sketch_of(ShardTask(columns, USERS, 4), iter([rows]))
+    assert sketch.estimate(["a", "b"]).tolist() == [2, 1]
+
+
+def test_the_digest_sees_the_floor():
+    one, other = new_sketch(EVENTS, 2), new_sketch(EVENTS, 2)
+    one.update(["a", "b", "c"])
+    other.update(["a", "b", "c", "c"])
+    assert shard_digests([one]) != shard_digests([other])
+
+
+def test_what_is_missing_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(ParameterError) as refused:
+        spark_files.read_files("events.parquet", None, ["key"])
+    assert str(refused.value) == "The Spark engine needs PySpark 4: pip install hushcount[spark]."
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "sentence"),
+    [
+        ("-", "csv", "The Spark engine reads FILE, not standard input or --sql."),
+        (None, None, "The Spark engine reads FILE, not standard input or --sql."),
+        ("events.txt", None, "The Spark engine reads parquet, csv, tsv, jsonl; give --format."),
+        ("events.txt", "lines", "The Spark engine reads parquet, csv, tsv, jsonl; give --format."),
+    ],
+)
+def test_what_it_reads(path, form, sentence):
+    with pytest.raises(ParameterError) as refused:
+        spark_files.read_files(path, form, ["key"])
+    assert str(refused.value) == sentence
