@@ -12,6 +12,7 @@ from hushcount.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+WITH_OPTIONS = {"oracle": [["oracle", "build"], ["oracle", "query"], ["oracle", "merge"]]}
 EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -22,7 +23,7 @@ def test_help(monkeypatch):
     assert f"```\n$ hushcount --help\n{done.stdout}```\n" in README
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=["top", "sketch"])
+@pytest.mark.parametrize("example", EXAMPLES, ids=["oracle", "top", "sketch"])
 def test_examples_run(example, tmp_path, monkeypatch):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
@@ -49,7 +50,8 @@ def test_commands_and_options_exist(capfd):
     assert len(found) >= 6
     for name, rest in found:
         assert name in COMMANDS
-        main([name, "--help"])
+        for command in WITH_OPTIONS.get(name, [[name]]):
+            main([*command, "--help"])
         shown = capfd.readouterr().out
         assert all(option in shown for option in re.findall(r"(?<!\w)--[a-z-]+", rest))
 
