@@ -73,6 +73,9 @@ def spark_session(master, folder, **settings):
     }
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.stop()  # there is one session a process
     builder = SparkSession.builder.master(master).appName("tests")
     options = {
         "spark.ui.enabled": "false",

@@ -4,6 +4,7 @@ import sys
 
 import pyarrow as pa
 import pytest
+from tests.spark_session import need_java
 
 from hushcount.engines import spark_files
 from hushcount.engines.spark import EVENTS, USERS, ShardTask, new_sketch, shard_digests
@@ -66,3 +67,23 @@ def test_what_it_reads(path, form, sentence):
     with pytest.raises(ParameterError) as refused:
         spark_files.read_files(path, form, ["key"])
     assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("required", "outcome", "sentence"),
+    [
+        (
+            "",
+            pytest.skip.Exception,
+            "SPARK WAS NOT TESTED: no Java found; install Java 17 to run these tests.",
+        ),
+        ("1", pytest.fail.Exception, "HUSHCOUNT_REQUIRE_SPARK is 1, but no Java was found."),
+    ],
+)
+def test_without_java_tests_are_skipped_loudly_or_fail(monkeypatch, tmp_path, required, outcome, sentence):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("HUSHCOUNT_REQUIRE_SPARK", required)
+    with pytest.raises(outcome) as stopped:
+        need_java()
+    assert str(stopped.value) == sentence
