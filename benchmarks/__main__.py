@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks import contest, machine, noise, required, updates, utility
+from benchmarks import contest, linear, machine, noise, required, updates, utility
 from benchmarks.page import page
 from benchmarks.tables import Table, tables
 
-PARTS = ("ints", "strings", "parquet", "noise", "utility")
+PARTS = ("ints", "strings", "parquet", "noise", "linear", "utility")
 LATEST = Path(__file__).parent / "latest.json"
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
@@ -44,6 +44,7 @@ def measured(chosen: argparse.Namespace) -> dict[str, Any]:
         "strings": lambda: updates.measure("strings", sizes, say),
         "parquet": lambda: contest.measure(chosen.quick, chosen.keep, say),
         "noise": noise.measure,
+        "linear": lambda: linear.measure(chosen.quick),
         "utility": utility.measure,
     }
     results: dict[str, Any] = {

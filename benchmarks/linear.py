@@ -1,4 +1,4 @@
-"""Updates of Count-Min and CountSketch per CPU second: python benchmarks/linear.py
+"""Updates of Count-Min and CountSketch per CPU second: python -m benchmarks --only linear
 
 Beside them a limit: a compiled loop that does nothing but hash and add, key by key. Required for d = 5 and
 w = 4096: 100 M updates a second or 0.4 of the limit for Count-Min, half of that for CountSketch.
@@ -6,7 +6,6 @@ w = 4096: 100 M updates a second or 0.4 of the limit for Count-Min, half of that
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from collections.abc import Callable
@@ -32,18 +31,19 @@ def limit(cells: Any, rows: Any, words: Any) -> None:
             cells[depth, product >> np.uint64(52)] += 1
 
 
-def measure() -> dict[str, dict[str, float]]:
+def measure(quick: bool = False) -> dict[str, dict[str, float]]:
     """Million updates per CPU second: the median of five rounds, sketches and limit taking turns."""
     rng = np.random.default_rng(1)
-    words = rng.integers(0, 1 << 31, EVENTS)
+    events = EVENTS // 8 if quick else EVENTS
+    words = rng.integers(0, 1 << 31, events)
     texts = pa.array([f"key {number}" for number in rng.integers(0, 1 << 31, TEXTS)])
-    weights = rng.integers(-3, 4, EVENTS)
-    calls: dict[str, tuple[int, Callable[[], Any]]] = {"limit": (EVENTS, _limit(words))}
+    weights = rng.integers(-3, 4, events)
+    calls: dict[str, tuple[int, Callable[[], Any]]] = {"limit": (events, _limit(words))}
     for kind in (CountMin, CountSketch):
         sketch = kind(DEPTH, WIDTH, partial=True)
         strings = kind(DEPTH, WIDTH, partial=True)
-        calls[kind.__name__] = (EVENTS, lambda sketch=sketch: sketch.update(words))
-        calls[f"{kind.__name__}, weights"] = (EVENTS, lambda sketch=sketch: sketch.update(words, weights))
+        calls[kind.__name__] = (events, lambda sketch=sketch: sketch.update(words))
+        calls[f"{kind.__name__}, weights"] = (events, lambda sketch=sketch: sketch.update(words, weights))
         calls[f"{kind.__name__}, text"] = (TEXTS, lambda sketch=strings: sketch.update(texts))
     return _rates(calls)
 
@@ -63,13 +63,3 @@ def _rates(calls: dict[str, tuple[int, Callable[[], Any]]]) -> dict[str, dict[st
             times[name].append(time.process_time() - start)
     rates = {name: size / statistics.median(times[name][1:]) / 1e6 for name, (size, _) in calls.items()}
     return {name: {"m_updates_s": rate, "of_limit": rate / rates["limit"]} for name, rate in rates.items()}
-
-
-if __name__ == "__main__":
-    figures = measure()
-    for name, row in figures.items():
-        print(
-            f"{name:22} {row['m_updates_s']:7.1f} M updates per CPU second,"
-            f" {row['of_limit']:.2f} of the limit"
-        )
-    print(json.dumps(figures))

@@ -46,6 +46,8 @@ def lines(results: dict[str, Any]) -> list[Line]:
             Line(f"{name}, times the speed of OpenDP", row["ratio"], least=NOISE_TIMES)
             for name, row in laplace.items()
         ]
+    if "linear" in results:
+        found += _linear(results["linear"])
     if "utility" in results:
         found += _utility(results["utility"])
     return found
@@ -69,6 +71,13 @@ def _parquet(contest: dict[str, Any]) -> Iterator[Line]:
         yield Line(f"{name}: wall time", contest["ratios"][f"{scope}_wall_s"], most=1.0)
         yield Line(f"{name}: CPU time", contest["ratios"][f"{scope}_cpu_s"], most=0.85)
     yield Line("Parquet, peak memory in MB", contest["medians"]["hushcount"]["peak_mb"], most=450)
+
+
+def _linear(figures: dict[str, dict[str, float]]) -> Iterator[Line]:
+    """100 M updates a second or 0.4 of the limit, whichever is less; half of that for CountSketch."""
+    speed = min(100.0, 0.4 * figures["limit"]["m_updates_s"])
+    for name, least in (("CountMin", speed), ("CountSketch", speed / 2)):
+        yield Line(f"{name}, 5 x 4096: M updates per CPU second", figures[name]["m_updates_s"], least=least)
 
 
 def _utility(figures: dict[str, dict[str, float]]) -> Iterator[Line]:

@@ -32,6 +32,8 @@ def tables(results: Row) -> Iterator[Table]:
         yield _contest(results["parquet"])
     if "noise" in results:
         yield _noise(results["noise"])
+    if "linear" in results:
+        yield _linear(results["linear"])
     if "utility" in results:
         yield _utility(results["utility"])
 
@@ -85,6 +87,16 @@ def _noise(figures: dict[str, Row]) -> Table:
         for name, row in figures.items()
     ]
     return Table("Exact noise", columns, rows)
+
+
+def _linear(figures: dict[str, Row]) -> Table:
+    columns = ("linear sketch", "M updates per CPU second", "share of the limit")
+    rows: list[tuple[str, ...]] = [
+        (name, f"{row['m_updates_s']:.1f}", f"{row['of_limit']:.2f}") for name, row in figures.items()
+    ]
+    return Table(
+        "Linear sketches, 5 rows of 4096 cells; the limit only hashes and adds, key by key", columns, rows
+    )
 
 
 def _utility(figures: dict[str, Row]) -> Table:
