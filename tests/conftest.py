@@ -1,8 +1,11 @@
 """What the whole suite shares: skipped Spark tests are said in a line of their own."""
 
+from tests.spark_session import SKIPPED
+
 
 def pytest_terminal_summary(terminalreporter):
-    reasons = {str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])}
-    for reason in sorted(reasons):
-        if "SPARK WAS NOT TESTED" in reason:
-            terminalreporter.write_line(f"!!! {reason}", red=True, bold=True)
+    """Say once, in red, that Spark was not tested."""
+    reports = terminalreporter.stats.get("skipped", [])
+    skipped = [report for report in reports if SKIPPED in str(report.longrepr)]
+    if skipped:
+        terminalreporter.write_line(f"!!! {SKIPPED} ({len(skipped)} skipped)", red=True, bold=True)
