@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from hushcount.errors import DataError, NotProvedError, ParameterError
+from hushcount.errors import DataError, HushcountError, NotProvedError, ParameterError
 from hushcount.privacy import check_count
 from hushcount.sketches import codec
 from hushcount.sketches.keys import Keys, asked_arrays, held_as, key_arrays, to_kernel
@@ -67,8 +67,12 @@ class LinearCells:
     def flush(self) -> None:
         """Add the keys that wait."""
         waiting, self._buffer = self._buffer, []
-        if waiting:
+        if not waiting:
+            return
+        try:
             self.update(waiting)
+        except HushcountError:
+            self._one_by_one(waiting)
 
     def estimate(self, keys: Any) -> Counts:
         """Counts of keys."""
@@ -160,6 +164,17 @@ class LinearCells:
             raise ValueError("key type")
         if self.key_type is not None:
             to_kernel(pa.array([], self.key_type), self.key_type)
+
+    def _one_by_one(self, waiting: list[Any]) -> None:
+        """Add the keys that can be, so that one that cannot does not take those beside it along."""
+        refused: HushcountError | None = None
+        for key in waiting:
+            try:
+                self.update([key])
+            except HushcountError as error:
+                refused = error
+        if refused is not None:
+            raise refused
 
     def _kind(self, arrays: list[pa.Array]) -> pa.DataType | None:
         if self.key_type is not None:

@@ -10,7 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hushcount.errors import DataError, KeyTypeError, NotProvedError, ParameterError, SketchFileError
+from hushcount.errors import (
+    DataError,
+    HushcountError,
+    KeyTypeError,
+    NotProvedError,
+    ParameterError,
+    SketchFileError,
+)
 from hushcount.sketches.codec import encode, load, type_to_text
 from hushcount.sketches.keys import key_arrays
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
@@ -217,6 +224,16 @@ def test_a_batch_with_a_long_key_is_not_counted_in_part(weights: Any) -> None:
     assert len(batches) > 1
     assert refusal(DataError, lambda: sketch.update(keys, weights)).startswith("A key is longer than")
     assert sketch.to_bytes() == CountMin(seed=1).to_bytes()
+
+
+@pytest.mark.parametrize("bad", ["a" * 65536, 5, 2.5])
+def test_a_refused_key_does_not_take_those_beside_it_along(bad: Any) -> None:
+    sketch, expected = CountMin(seed=1), CountMin(seed=1)
+    for key in ("a", bad, "b"):
+        sketch.add(key)
+    refusal(HushcountError, lambda: sketch.total)
+    expected.update(["a", "b"])
+    assert sketch.to_bytes() == expected.to_bytes()
 
 
 def test_kinds_are_checked() -> None:
