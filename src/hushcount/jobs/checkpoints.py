@@ -73,9 +73,10 @@ def check_same(path: Path, stopped: tuple[Any, Position], fresh: Any, fingerprin
         )
     if _kind(sketch) != _kind(fresh):
         raise DataError(
-            f"Checkpoint {path} is of another sketch (mechanism or counters); remove it to start anew."
+            f"Checkpoint {path} is of another sketch (mechanism, counters or budget);"
+            " remove it to start anew."
         )
 
 
-def _kind(sketch: Any) -> tuple[type, int | None]:
-    return type(sketch), getattr(sketch, "counters", None)
+def _kind(sketch: Any) -> tuple[type, int | None, object]:
+    return type(sketch), getattr(sketch, "counters", None), getattr(sketch, "size", None)

@@ -45,6 +45,12 @@ class TrackedSketch:
         return self._keys.counters
 
     @property
+    def size(self) -> tuple[str, int, int]:
+        """(kind, depth, width) of the cells, which a release must have planned."""
+        hashing = self._cells.hashing
+        return hashing.kind, hashing.depth, hashing.width
+
+    @property
     def key_type(self) -> pa.DataType | None:
         """The Arrow type of the keys, once there are any."""
         return self._cells.key_type

@@ -120,7 +120,7 @@ def test_other_data_is_refused():
 
 def test_another_sketch_is_refused():
     stopped_run()
-    text = "Checkpoint run.hc is of another sketch (mechanism or counters); remove it to start anew."
+    text = "Checkpoint run.hc is of another sketch (mechanism, counters or budget); remove it to start anew."
     for options in (
         {"counters": 201},
         {"counters": 200, "mechanism": "pmg"},
@@ -129,6 +129,20 @@ def test_another_sketch_is_refused():
         with pytest.raises(DataError) as caught:
             hc.top("a.parquet", column="item", checkpoint="run.hc", **options, **BUDGET)
         assert str(caught.value) == text
+
+
+def test_another_envelope_is_refused_before_counting():
+    """Another kind or budget needs other cells, which a release would refuse only at the end."""
+    common = {"column": "item", "checkpoint": "run.hc", "counters": 200, "max_events": ROWS, "delta": 1e-6}
+    with pytest.raises(KeyboardInterrupt):
+        hc.top("a.parquet", mechanism="count-min-envelope", epsilon=1.0, progress=stop_after(1), **common)
+    for mechanism, epsilon in (("count-min-envelope", 0.1), ("count-sketch-envelope", 1.0)):
+        with pytest.raises(DataError) as caught:
+            hc.top("a.parquet", mechanism=mechanism, epsilon=epsilon, **common)
+        assert str(caught.value) == (
+            "Checkpoint run.hc is of another sketch (mechanism, counters or budget); remove it to start anew."
+        )
+    hc.top("a.parquet", mechanism="count-min-envelope", epsilon=1.0, **common)
 
 
 def test_an_unfinished_run_is_not_released():
