@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WAY_OUT = 'use mechanism="floor", or hc.top with this mechanism and max_events'
 ASSUMPTIONS = (
     "the stream holds at most max_events additions and deletions",
-    "the hash key is fresh and does not depend on the data",
+    "the hash key is fresh, serves this release only and does not depend on the data",
 )
 
 
