@@ -28,7 +28,7 @@ def for_users(release: Release, budget: Budget, rows: int) -> Release:
         epsilon' = epsilon / rows and delta' = delta (exp(epsilon') - 1) / (exp(epsilon) - 1).
     Neighbours: add or remove one user, with at most `rows` rows.
     Assumes: the order of all other rows does not change.
-    Proof: docs/proofs/bounding.md, section 2. Checked by: tests/unit/mechanisms/test_group.py
+    Proof: docs/proofs/bounding.md, section 2. Checked by: tests/privacy/test_bounding.py
     """
     own = release.guarantee
     parameters = {"max_rows": rows, "row_epsilon": own.epsilon, "row_delta": own.delta}
