@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,30 @@ def test_worse_than_the_floor_nearly_always() -> None:
         for events in (10**4, 10**7, 10**9):
             for epsilon in (0.1, 1.0, 4.0):
                 assert "is worse here" in explain_envelope(kind, events, 4096, epsilon, 1e-8)[1]
+
+
+class Silent:
+    """A law whose draws are all 0."""
+
+    def __init__(self, law: Any) -> None:
+        self.law = law
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.law, name)
+
+    def sample(self, size: int, _: Any) -> Any:
+        return np.zeros(size, np.int64)
+
+
+@NAMES
+@pytest.mark.parametrize(("above", "keys"), [(0, []), (1, ["a"])])
+def test_the_threshold_itself_is_not_published(name: str, above: int, keys: list[str]) -> None:
+    envelope: Any = MECHANISMS[name](Budget(1.0, 1e-6), PublicParameters(parts=COUNTERS, max_events=EVENTS))
+    silent = replace(envelope.plan, law=Silent(envelope.plan.law))
+    object.__setattr__(envelope, "plan", silent)
+    sketch = empty(name)
+    sketch.update(["a"] * (silent.threshold + above))
+    assert envelope.release(sketch.shape(), SeededBits(1)).keys["key"].to_pylist() == keys
 
 
 @NAMES

@@ -43,6 +43,15 @@ def test_deletions_before_additions() -> None:
     assert (len(sketch.shape().keys), sketch.total) == (0, 1)
 
 
+def test_the_hash_key_is_fresh() -> None:
+    """The envelope is proved for a random hash, so there is no seed to give."""
+    made = [TrackedSketch("count-min", counters=4, depth=3, width=64) for _ in range(2)]
+    first, second = (sketch.shape().cells.hashing.key for sketch in made)
+    assert first != second
+    with pytest.raises(TypeError):
+        TrackedSketch("count-min", counters=4, depth=3, width=64, seed=1)  # type: ignore[call-arg]
+
+
 def test_weights_are_signs() -> None:
     sketch = TrackedSketch("count-min", counters=4, depth=3, width=64)
     text = "weights must lie between -1 and 1, the sketch's max_weight."
