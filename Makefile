@@ -21,7 +21,7 @@ demo: $(VENV)/runtime
 	$(BIN)/hushcount top examples/searches.parquet --column query --epsilon 1 --delta 1e-8 --limit 20 --table
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

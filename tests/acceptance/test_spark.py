@@ -1,4 +1,7 @@
-"""The Spark engine against real Spark: the same result whatever happens to the tasks."""
+"""The Spark engine against real Spark: the same result whatever happens to the tasks.
+
+Each process that runs some of these tests has a session of its own; the last two tests end it and start others.
+"""
 
 import os
 import signal
@@ -14,7 +17,6 @@ import hushcount as hc
 from hushcount.cli.main import main
 
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
