@@ -1,6 +1,6 @@
 """The Spark engine against real Spark: the same result whatever happens to the tasks.
 
-Each process that runs some of these tests has a session of its own; the last two tests end it and start others.
+Each process that runs some of these tests has its own session; the last two tests end it and start others.
 """
 
 import os
