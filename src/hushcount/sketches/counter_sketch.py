@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,10 @@ from hushcount.sketches import codec
 from hushcount.sketches.base import Counting
 from hushcount.sketches.counter_table import Entries
 from hushcount.sketches.keys import from_kernel
+from hushcount.sketches.saved import SavedSketch
 
 
-class CounterSketch(ABC):
+class CounterSketch(SavedSketch):
     """Counts keys one by one in their order; what it keeps of them is the subclass's matter."""
 
     def __init__(self) -> None:
@@ -51,18 +50,6 @@ class CounterSketch(ABC):
     def estimate(self, keys: Any) -> npt.NDArray[np.int64]:
         """Counts of keys, 0 for those not tracked."""
         return self._keys.lookup(keys)
-
-    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
-        """The sketch as bytes: raw data, to be kept as such."""
-        return codec.encode(self, position)
-
-    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
-        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
-        codec.save(self, path, position)
-
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        """Copies and pickles go by the bytes of the sketch."""
-        return codec.load, (self.to_bytes(),)
 
     @abstractmethod
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -16,13 +15,14 @@ from hushcount.errors import ParameterError
 from hushcount.sketches import codec
 from hushcount.sketches.linear_cells import LinearCells
 from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, key_of
+from hushcount.sketches.saved import SavedSketch
 from hushcount.sketches.shapes import Cells
 
 SIDE = 1 / 8
 """The chance that one row of CountSketch errs by more than its bound, on one side."""
 
 
-class LinearSketch(ABC):
+class LinearSketch(SavedSketch):
     """What both have in common: cells that are sums, so that order does not matter and sketches add up."""
 
     kind: ClassVar[str]
@@ -96,18 +96,6 @@ class LinearSketch(ABC):
     def shape(self) -> Cells:
         """The cells: one event moves `depth` of them."""
         return self._cells.shape()
-
-    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
-        """The sketch as bytes: raw data, to be kept as such."""
-        return codec.encode(self, position)
-
-    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
-        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
-        codec.save(self, path, position)
-
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        """Copies and pickles go by the bytes of the sketch."""
-        return codec.load, (self.to_bytes(),)
 
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""

@@ -6,7 +6,6 @@ counts can differ by one between neighbours, so this is another type than one st
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,12 +18,13 @@ from hushcount.privacy import EVENT, USER, PrivacyUnit, check_count
 from hushcount.randomness import fresh_key
 from hushcount.sketches import codec
 from hushcount.sketches.held import Counts, Held, check_id, need
+from hushcount.sketches.saved import SavedSketch
 from hushcount.sketches.shapes import FloorCounters, ManyKeys
 
 _UNITS = {EVENT.name: EVENT, USER.name: USER}
 
 
-class MergedCounters:
+class MergedCounters(SavedSketch):
     """At most `counters` keys of several streams, by `sketch.merge`.
 
     A key's count is at most its true count, and at most `error_bound` below it; error_bound is at most
@@ -74,18 +74,6 @@ class MergedCounters:
         return ManyKeys(
             held.key_array(), held.counts, self.counters, self.counters, self.counters + 1, self.unit
         )
-
-    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
-        """The sketch as bytes: raw data, to be kept as such."""
-        return codec.encode(self, position)
-
-    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
-        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
-        codec.save(self, path, position)
-
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        """Copies and pickles go by the bytes of the sketch."""
-        return codec.load, (self.to_bytes(),)
 
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""

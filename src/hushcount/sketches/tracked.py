@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,11 +12,12 @@ from hushcount.sketches import codec
 from hushcount.sketches.keys import from_kernel, key_arrays
 from hushcount.sketches.linear_cells import LinearCells
 from hushcount.sketches.row_hash import RowHash, check_weights, key_of
+from hushcount.sketches.saved import SavedSketch
 from hushcount.sketches.shapes import TrackedCells
 from hushcount.sketches.space_saving import SpaceSaving
 
 
-class TrackedSketch:
+class TrackedSketch(SavedSketch):
     """Cells for the counts, `counters` counters for the keys.
 
     Weights are +1 and -1 (and 0). A key whose count exceeds `total` / `counters` is tracked, as deletions
@@ -85,18 +85,6 @@ class TrackedSketch:
             return TrackedCells(cells, pa.array([], cells.key_type), none, self.counters, self.total)
         hashes = cells.hashing.hashes(entries.keys)
         return TrackedCells(cells, from_kernel(entries.keys, kind), hashes, self.counters, self.total)
-
-    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
-        """The sketch as bytes: raw data, to be kept as such."""
-        return codec.encode(self, position)
-
-    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
-        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
-        codec.save(self, path, position)
-
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        """Copies and pickles go by the bytes of the sketch."""
-        return codec.load, (self.to_bytes(),)
 
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from hushcount.sketches import codec
 from hushcount.sketches.counter_table import LARGEST_TOTAL
 from hushcount.sketches.held import Counts, Held, check_id
 from hushcount.sketches.keys import from_kernel, held_as, key_arrays, to_kernel
+from hushcount.sketches.saved import SavedSketch
 from hushcount.sketches.shapes import ManyKeys
 from hushcount.sketches.space_saving import check_counters
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LEAST_ROWS = 1 << 16
 
 
-class UserMisraGries:
+class UserMisraGries(SavedSketch):
     """How many users hold each key; each user's distinct keys count once, and all decrease at most once.
 
     A key's count is at most its true number of users, and at most `error_bound` below it. Rows of one user
@@ -81,18 +81,6 @@ class UserMisraGries:
         """All keys that are held; one user can move as many as there are counters."""
         held = self._counted()
         return ManyKeys(held.key_array(), held.counts, self.counters, self.counters, self.counters + 1, USER)
-
-    def to_bytes(self, position: Mapping[str, Any] | None = None) -> bytes:
-        """The sketch as bytes: raw data, to be kept as such."""
-        return codec.encode(self, position)
-
-    def save(self, path: str | os.PathLike[str], position: Mapping[str, Any] | None = None) -> None:
-        """Write the sketch to a file for its owner alone: raw data, to be kept as such."""
-        codec.save(self, path, position)
-
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        """Copies and pickles go by the bytes of the sketch."""
-        return codec.load, (self.to_bytes(),)
 
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""
