@@ -57,8 +57,11 @@ def sparse_histogram(epsilon: float, delta: float, moved: int) -> SparseHistogra
     22
     """
     least = least_sigma(epsilon, delta, moved)
-    found = [calibrated(epsilon, delta, moved, _rounded(least * raised)) for raised in RAISES]
-    return min((one for one in found if one is not None), key=lambda one: (one.reliable, one.sigma))
+    tried = [calibrated(epsilon, delta, moved, _rounded(least * raised)) for raised in RAISES]
+    found = [one for one in tried if one is not None]
+    if not found:  # a delta so large beside epsilon that the bounds say nothing: half of it will do too
+        return sparse_histogram(epsilon, delta / 2, moved)
+    return min(found, key=lambda one: (one.reliable, one.sigma))
 
 
 def least_sigma(epsilon: float, delta: float, moved: int) -> float:

@@ -94,6 +94,16 @@ def test_logs_reach_where_naive_formulas_return_nothing():
     assert 0 < found.sigma < 200
 
 
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 0.01), (0.01, 0.3), (1.0, 0.9), (3.0, 0.99)])
+@pytest.mark.parametrize("moved", [1, 7, 5000])
+def test_a_delta_that_is_large_beside_epsilon_is_not_used_up(epsilon, delta, moved):
+    found = sparse_histogram(epsilon, delta, moved)
+    hidden = moved * math.log1p(-float(found.law.tail(found.threshold - 1)))
+    everything = np.array([float(moved)])
+    assert -math.expm1(hidden) <= delta
+    assert math.exp(log_hockey_stick(everything, epsilon + hidden, found.sigma)[0]) <= delta
+
+
 def test_the_least_sigma_of_one_key_is_that_of_the_lattice():
     assert least_sigma(1.0, 1e-6, 1) == pytest.approx(4.231, abs=1e-3)
     assert calibrated(1.0, 1e-6, 1, 4.2247) is None
