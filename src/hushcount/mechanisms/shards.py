@@ -69,7 +69,7 @@ class ShardRelease:
         guarantee = self.claim.guarantee(
             self.budget, self.public.unit, {**parameters, "offset": self.law.centre}
         )
-        error = ShardError(self.law, floors, float(self.floor_law.tail(self.margin + 1)))
+        error = ShardError(self.law, floors, self.floor_law, self.margin)
         return Release.of(keep(histogram.keys, published), counts, guarantee, error, sum(floors))
 
 
@@ -92,25 +92,32 @@ def above_floors(shape: Shards, floors: tuple[int, ...]) -> Histogram:
 
 @dataclass(frozen=True, slots=True)
 class ShardError:
-    """The count is H - K + median(K) and H <= true <= H + sum of floors, unless a noisy floor is too low.
+    """The count is H - K + median(K) and H - u <= true <= H + sum of floors + u.
 
-    Each noisy floor is below its floor with probability `misses`; `floors` are published.
+    u is 0 unless a noisy floor f + z + `margin` is below its floor f; `floors` are published.
     """
 
     noise: TruncatedGeometricLaw
     floors: tuple[int, ...]
-    misses: float
+    floor_law: DiscreteLaplace
+    margin: int
 
     def interval(self, confidence: float) -> tuple[int, int]:
         """One key named beforehand."""
-        low, high = self.noise.quantiles(max(1 - confidence - self._missed, 0.0))
-        return self.noise.centre - low, high - self.noise.centre + self._lost
+        each, missed = self._too_low(1 - confidence)
+        low, high = self.noise.quantiles(1 - confidence - missed)
+        return self.noise.centre - low + each, high - self.noise.centre + self._lost + each
 
-    def simultaneous(self, confidence: float) -> tuple[int, int] | None:
-        """All keys at once: the noise is bounded, and no noisy floor is too low."""
-        if self._missed > 1 - confidence:
-            return None
-        return self.noise.centre, self.noise.largest - self.noise.centre + self._lost
+    def simultaneous(self, confidence: float) -> tuple[int, int]:
+        """All keys at once: the noise is bounded, and no noisy floor is too low by more than u."""
+        each, _ = self._too_low(1 - confidence)
+        return self.noise.centre + each, self.noise.largest - self.noise.centre + self._lost + each
+
+    def _too_low(self, failure: float) -> tuple[int, float]:
+        """(u, p): all noisy floors together are more than u too low with probability at most p < failure."""
+        shards = len(self.floors)
+        one = max(self.floor_law.least_tail(failure / (2 * shards)) - self.margin - 1, 0)
+        return shards * one, shards * float(self.floor_law.tail(self.margin + 1 + one))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""
@@ -125,7 +132,3 @@ class ShardError:
     @property
     def _lost(self) -> int:
         return sum(max(floor, 0) for floor in self.floors)
-
-    @property
-    def _missed(self) -> float:
-        return len(self.floors) * self.misses

@@ -115,6 +115,25 @@ def test_intervals_and_words():
     )
 
 
+@pytest.mark.parametrize(("shards", "confidence"), [(1, 0.95), (8, 0.95), (64, 0.5), (64, 1 - 1e-9)])
+def test_intervals_allow_for_noisy_floors_that_are_too_low(shards, confidence):
+    """With a large delta a noisy floor is often below its floor: then H can exceed the true count."""
+    mechanism = ShardRelease(Budget(0.5, 0.2))
+    sides = Shards(tuple(part(100, a=0) for _ in range(shards)))
+    error = mechanism.release(sides, SeededBits(2)).error
+    below, above = error.interval(confidence)
+    least, most = error.simultaneous(confidence)
+    low, high = error.noise.quantiles(0.0)
+    below_floor = least - (error.noise.centre - low)
+    allowed = below_floor // shards
+    missed = shards * float(mechanism.floor_law.tail(mechanism.margin + 1 + allowed))
+    assert missed <= (1 - confidence) / 2
+    assert below_floor > 0
+    assert most == high - error.noise.centre + sum(max(floor, 0) for floor in error.floors) + below_floor
+    assert below_floor <= below <= least
+    assert above <= most
+
+
 def refused(error, sketches):
     with pytest.raises(error) as caught:
         release(sketches, epsilon=1.0, delta=1e-6)
