@@ -121,6 +121,12 @@ class KnownKeys:
 
     known: pa.Array
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KnownKeys) and bool(self.known.equals(other.known))
+
+    def __hash__(self) -> int:
+        return hash((str(self.known.type), len(self.known)))
+
     @classmethod
     def of(cls, keys: Any) -> KnownKeys:
         """A domain of any list or array of keys."""

@@ -125,7 +125,7 @@ def _publish(
     if mechanism.public.max_events is not None:
         parameters["max_events"] = mechanism.public.max_events
     guarantee = mechanism.claim.guarantee(mechanism.budget, mechanism.public.unit, parameters)
-    error = PureError(mechanism.law, units, domain.size, mechanism.public.largest_floor)
+    error = PureError(mechanism.law, units, domain, mechanism.public.largest_floor)
     return Release.of(domain.keys(places[kept]), counts[kept], guarantee, error)
 
 
@@ -188,11 +188,14 @@ def _domain(mechanism: PureRelease | BoundedPureRelease) -> Domain:
 
 @dataclass(frozen=True, slots=True)
 class PureError:
-    """The count is y / units + noise, rounded, and y / units <= true <= y / units + left out."""
+    """The count is y / units + noise, rounded, and y / units <= true <= y / units + left out.
+
+    For keys of the domain: nothing is said about others.
+    """
 
     law: DiscreteLaplace
     units: int
-    keys: int
+    domain: Domain
     left_out: int | None
 
     def interval(self, confidence: float) -> tuple[int, int | None]:
@@ -201,12 +204,12 @@ class PureError:
 
     def simultaneous(self, confidence: float) -> tuple[int, int | None]:
         """All keys of the domain at once."""
-        return self._bounds(calibration.one_of(self.keys, 1 - confidence))
+        return self._bounds(calibration.one_of(self.domain.size, 1 - confidence))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""
         below_count, above = self.interval(confidence)
-        named = f"With confidence {confidence:g} the true count of a key named beforehand"
+        named = f"With confidence {confidence:g} the true count of a key of the domain, named beforehand,"
         last = "A large domain always shows some keys that never occurred: compare counts with the bounds."
         if above is None:
             return (f"{named} is at least count - {below_count}.", last)

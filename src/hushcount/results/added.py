@@ -91,8 +91,11 @@ class SumError:
         """One key named beforehand."""
         share = 1 - (1 - confidence) / len(self.parties)
         bounds = [party.error.interval(share) for party in self.parties]
+        below = sum(bound[0] for bound in bounds)
+        if not _one_domain(self.parties):  # a party says nothing about keys outside its domain
+            return below, None
         above = [_plus(bound[1], hidden(party)) for bound, party in zip(bounds, self.parties, strict=True)]
-        return sum(bound[0] for bound in bounds), _sum(above)
+        return below, _sum(above)
 
     def simultaneous(self, confidence: float) -> None:
         """Not stated: a key may be published by some parties only."""
@@ -109,8 +112,18 @@ class SumError:
         )
 
 
+def _one_domain(parties: tuple[Release, ...]) -> bool:
+    """Whether all parties published keys of the same domain, or of none."""
+    domains = [getattr(party.error, "domain", None) for party in parties]
+    return all(domain == domains[0] for domain in domains)
+
+
 def hidden(party: Release) -> int | None:
     """The largest count that a party would not have published, None where nothing public says."""
+    from hushcount.mechanisms.envelope_error import EnvelopeError
+
+    if isinstance(party.error, EnvelopeError):
+        return party.error.plan.reach - 1
     parameters = party.guarantee.parameters
     if "offset" in parameters:
         return int(parameters["offset"])

@@ -11,8 +11,10 @@ from tests.seeded_bits import SeededBits
 import hushcount as hc
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.mechanisms import release
+from hushcount.mechanisms.linear_calibration import plan_envelope
 from hushcount.privacy import RESULT_ROW
 from hushcount.results.added import add_releases, hidden
+from hushcount.sketches.tracked import TrackedSketch
 
 
 def test_counts_are_added_and_sorted():
@@ -72,6 +74,36 @@ def test_pure_releases_hide_what_lies_below_the_last_row():
     party = release(sketch, epsilon=1.0, delta=0, domain="0..99", bits=SeededBits(1))
     assert hidden(party) == party.counts.to_pylist()[-1]
     assert hidden(release_of([("a", 9)])) == 25
+
+
+def pure_party(keys, domain, seed):
+    sketch = hc.SpaceSaving(counters=8)
+    sketch.update(keys)
+    return release(sketch, epsilon=1.0, delta=0, domain=domain, max_events=9000, bits=SeededBits(seed))
+
+
+def test_a_sum_has_no_upper_end_where_a_party_drops_keys_of_another():
+    """Key 50 occurs 4000 times with the first party, outside its domain."""
+    narrow, wide = pure_party([50] * 4000, "0..9", 1), pure_party([50] * 3000, "0..99", 2)
+    assert add_releases([narrow, wide]).error.interval(0.95)[1] is None
+    assert add_releases([narrow, release_of([(50, 900)])]).error.interval(0.95)[1] is None
+    assert add_releases([wide, pure_party([50] * 9, "0..99", 3)]).error.interval(0.95)[1] > 1000
+    lists = [pure_party(["a"] * 9, ["a", "b"], 4), pure_party(["a"] * 9, ["a", "b"], 5)]
+    assert add_releases(lists).error.interval(0.95)[1] > 1000
+    assert add_releases([lists[0], pure_party(["a"], ["a"], 6)]).error.interval(0.95)[1] is None
+
+
+@pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
+def test_an_envelope_hides_counts_below_its_reach(kind):
+    plan = plan_envelope(kind, 30_000, 64, 1.0, 1e-6)
+    sketch = TrackedSketch(kind, counters=64, depth=plan.depth, width=plan.width)
+    sketch.update(["a"] * 20_000)
+    party = release(
+        sketch, epsilon=1.0, delta=1e-6, mechanism=f"{kind}-envelope", max_events=30_000, bits=SeededBits(1)
+    )
+    assert (
+        hidden(party) == plan.threshold + plan.centre
+    )  # the noisy estimate at the threshold is not published
 
 
 def refused(error, releases):
