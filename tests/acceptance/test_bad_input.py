@@ -229,7 +229,8 @@ def test_a_reader_that_leaves_early(folder):
 
 def shell(command):
     """Run the program, called $HUSHCOUNT, in a shell that closes or fills its streams."""
-    environment = {**os.environ, "HUSHCOUNT": f"{sys.executable} -m hushcount"}
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    environment = {**buffered, "HUSHCOUNT": f"{sys.executable} -m hushcount"}
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=False, env=environment)
 
 

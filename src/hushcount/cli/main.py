@@ -93,8 +93,11 @@ def _open_streams() -> None:
 
 def _ended(code: int) -> int:
     """Return the code, or leave at once if a reader still waits for a pipe that says nothing."""
-    if any(thread.name == READER for thread in threading.enumerate()):
+    try:
         sys.stdout.flush()
+    except OSError:  # said already: what is left goes nowhere, without a second complaint at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if any(thread.name == READER for thread in threading.enumerate()):
         sys.stderr.flush()
         os._exit(code)
     return code
@@ -118,7 +121,6 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, click.exceptions.Exit | SystemExit):
         return int(error.exit_code if isinstance(error, click.exceptions.Exit) else error.code or 0)
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no second complaint at exit
         return 1
     if os.environ.get(DEBUG) == "1":
         traceback.print_exception(error)
