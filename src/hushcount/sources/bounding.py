@@ -141,6 +141,10 @@ class BoundedUsers:
                 if reader is not None:
                     rows: Any = connection.from_arrow(reader)
                     yield from rows.query("rows", order_query(fresh_key().hex())).to_arrow_reader(ROWS)
+        except Exception as error:
+            if feed.interrupted(error):
+                raise KeyboardInterrupt from None
+            raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -159,7 +163,7 @@ class _Feed:
     def __init__(self, source: Source, tell: Callable[[Batch], None]) -> None:
         self._batches = source.batches()
         self._tell = tell
-        self._failure: HushcountError | BaseException | None = None
+        self._failure: BaseException | None = None
 
     def reader(self) -> pa.RecordBatchReader | None:
         """The stream; None of a source without rows."""
@@ -174,7 +178,7 @@ class _Feed:
         try:
             for batch in self._batches:
                 yield self._record(batch)
-        except Exception as error:
+        except BaseException as error:  # DuckDB turns it into words of its own
             self._failure = error
             raise
 
@@ -194,6 +198,12 @@ class _Feed:
                 "Bringing the rows of each user together needs more memory or disk space than there is."
             )
         return DataError("The rows of each user could not be brought together.")
+
+    def interrupted(self, error: Exception) -> bool:
+        """Whether Ctrl-C ended the sort, or the reading for it."""
+        if self._failure is not None or isinstance(error, HushcountError):
+            return isinstance(self._failure, KeyboardInterrupt)
+        return "interrupt" in str(error).lower()
 
     def close(self) -> None:
         """Stop reading."""

@@ -208,6 +208,24 @@ def test_a_failure_of_the_source_is_told_in_its_own_words():
     assert str(refused.value) == "Column 'key' has values that are not whole numbers (type int)."
 
 
+def test_an_interruption_stays_one(monkeypatch, tmp_path):
+    """Whether it comes while rows are read or while they are sorted."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    table = random_table(rows=200_000)
+
+    def tell(batch):
+        if batch.rows < 131072:
+            raise KeyboardInterrupt
+
+    source = open_source(table, column="key", user="user")
+    with pytest.raises(KeyboardInterrupt):
+        list(BoundedUsers(source, DistinctPairs(2)).batches(tell))
+    monkeypatch.setattr(bounding, "order_query", lambda secret: "SELECT error('INTERRUPT Error')")
+    with pytest.raises(KeyboardInterrupt):
+        list(BoundedUsers(source, DistinctPairs(2)).batches())
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("bound", [DistinctPairs, AllRows])
 @pytest.mark.parametrize("largest", [0, -1, True, 1.5, None, float("nan")])
 def test_bounds_are_whole_numbers(bound, largest):
