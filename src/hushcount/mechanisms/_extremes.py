@@ -69,13 +69,17 @@ class Cut:
 
     @classmethod
     def leaving(cls, wanted: int, count: int, epsilon: Fraction) -> Cut:
-        """A cut that about `wanted` of `count` draws are above; floating point picks it, any would do."""
+        """A cut that about `wanted` of `count` draws are above; floating point picks it, any would do.
+
+        But for (0, 1/2): a draw is above that with probability 1/2, whose digits no bounds can certify.
+        """
         rate = float(epsilon)
         share = min(wanted * (1 + math.exp(-rate)) / count, 1.0)
         level = max(math.floor(-math.log(share) / rate), 0)
         left = min(share * math.exp(rate * level), 1.0)
         upper = (left - math.exp(-rate)) / -math.expm1(-rate)
-        return cls(epsilon, level, WHOLE - min(max(math.ceil(upper * WHOLE), 1), WHOLE))
+        part = WHOLE - min(max(math.ceil(upper * WHOLE), 1), WHOLE)
+        return cls(epsilon, level, part + (level == 0 and part == WHOLE // 2))
 
     def probability(self, precision: int) -> Interval:
         """Bounds of the probability to be above."""

@@ -154,6 +154,18 @@ def test_the_third_largest_agrees_with_drawing_all():
     assert stats.chi2_contingency(table).pvalue > 1e-9
 
 
+@pytest.mark.parametrize("rows", [1, 3, 7, 8, 31, 4095])
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 13)])
+def test_no_cut_leaves_exactly_half_of_the_law(rows, epsilon):
+    """A domain with 2 wanted_above(rows) unseen keys asks for one half: a draw would never end."""
+    wanted = wanted_above(rows)
+    cut = Cut.leaving(wanted, 2 * wanted, epsilon)
+    low, high = cut.probability(256)
+    assert abs(Fraction(low + high, 1 << 257) - Fraction(1, 2)) < 1e-6
+    assert not low <= 1 << 255 <= high
+    assert len(largest_draws(2 * wanted, epsilon, rows, SeededBits(rows))[0]) >= rows
+
+
 def test_too_few_above_the_cut_are_followed_by_a_lower_cut(monkeypatch):
     """With a cut that is wanted to leave 2 draws, 3 must come from lower cuts; the law must not change."""
     monkeypatch.setattr(_extremes, "wanted_above", lambda least: 2)
