@@ -19,6 +19,11 @@ class EnvelopeError:
     max_events: int
     candidates: int
 
+    @property
+    def hidden(self) -> int:
+        """The largest count that may stay unpublished."""
+        return self.plan.reach - 1
+
     def interval(self, confidence: float) -> tuple[int, int]:
         """One key named beforehand."""
         return self._bounds(1 - confidence)

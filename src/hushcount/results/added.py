@@ -120,10 +120,9 @@ def _one_domain(parties: tuple[Release, ...]) -> bool:
 
 def hidden(party: Release) -> int | None:
     """The largest count that a party would not have published, None where nothing public says."""
-    from hushcount.mechanisms.envelope_error import EnvelopeError
-
-    if isinstance(party.error, EnvelopeError):
-        return party.error.plan.reach - 1
+    stated: int | None = getattr(party.error, "hidden", None)
+    if stated is not None:
+        return stated
     parameters = party.guarantee.parameters
     if "offset" in parameters:
         return int(parameters["offset"])
