@@ -79,7 +79,7 @@ class IntegerRange:
     def places(self, keys: pa.Array) -> tuple[Places, Mask]:
         """Distances from the first integer; keys of any integer type."""
         if not pa.types.is_integer(keys.type):
-            raise KeyTypeError(f"domain holds integers, keys are {keys.type}.")
+            raise KeyTypeError(f"domain holds integers, keys are {keys.type}; read them as whole numbers.")
         inside = np.ones(len(keys), np.bool_)
         least, largest = _range_of(keys.type)
         if least < self.first:

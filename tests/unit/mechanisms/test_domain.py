@@ -89,7 +89,9 @@ def test_types_must_agree():
         KeyTypeError, match=r"^domain must hold keys of one type, all text or whole numbers\.$"
     ):
         as_domain(["a", 5])
-    with pytest.raises(KeyTypeError, match=r"^domain holds integers, keys are string\.$"):
+    with pytest.raises(
+        KeyTypeError, match=r"^domain holds integers, keys are string; read them as whole numbers\.$"
+    ):
         IntegerRange(0, 5).places(pa.array(["a"]))
     with pytest.raises(KeyTypeError, match=r"^domain holds string, keys are int64\.$"):
         KnownKeys.of(["a"]).places(pa.array([5]))
