@@ -81,7 +81,7 @@ def test_ranges_of_whole_numbers(folder, capfd):
 def test_types_are_compared_before_counting(folder):
     with pytest.raises(KeyTypeError) as refused:
         hc.top("events.csv", column="key", domain="0..9", **PURE)
-    assert str(refused.value) == "domain holds integers, keys are string."
+    assert str(refused.value) == "domain holds integers, keys are string; read them as whole numbers."
 
 
 def test_refusals(folder):
