@@ -24,6 +24,7 @@ of its own, and kernels are compiled beforehand.
   that already holds the k heaviest keys.
 - Apache DataSketches is fed through its Python package, which takes one Python object at a time: from the
   same array as the others, and as "(list)" from a list of objects made beforehand, without the conversion.
+  The required figures are those on the same array.
 - DuckDB and polars count exactly, with two threads.
 - In the Parquet contest every run is a process with two threads, and the file is in the system's cache;
   "job" is without starting Python and loading libraries.
