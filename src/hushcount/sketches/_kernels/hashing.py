@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from hushcount.sketches._kernels.compiler import inlined, kernel
-from hushcount.sketches._kernels.intrinsics import fold, load64
+from hushcount.sketches._kernels.intrinsics import fold, load64, store64
 
 _U = np.uint64
 _ODD = _U(0xD6E8FEB86659FD93)
 _SPREAD = _U(0xA0761D6478BD642F)
 _EIGHT = _U(8)
 _SIXTEEN = _U(16)
+_THIRTY_TWO = _U(32)
 _HALF = _U(32)
 
 
@@ -26,19 +27,31 @@ def mix(word: Any, key: Any) -> Any:
 
 
 @inlined
+def word_at(data: Any, start: Any, step: Any, last: Any) -> Any:
+    """The word `step` bytes after the start, or the last one if that is nearer."""
+    return load64(data, start + (step if step < last else last))
+
+
+@inlined
 def hash_bytes(data: Any, start: Any, length: Any, key: Any, odd: Any) -> Any:
-    """Hash data[start : start + length] under two words of key, reading nothing outside it."""
+    """Hash data[start : start + length] under two words of key, reading nothing outside it.
+
+    The usual lengths, from 8 to 32, take four words that may overlap, and no branch to be guessed.
+    """
     state = key ^ (length * _SPREAD)
     first = _U(0)
     second = _U(0)
-    stop = start + length
     if length >= _EIGHT:
-        offset = start
-        while offset + _SIXTEEN < stop:
-            state = fold(load64(data, offset) ^ odd, load64(data, offset + _EIGHT) ^ state)
-            offset += _SIXTEEN
-        first = load64(data, start if length < _SIXTEEN else stop - _SIXTEEN)
-        second = load64(data, stop - _EIGHT)
+        last = length - _EIGHT
+        done = _U(0)
+        while done + _THIRTY_TWO < length:
+            state = fold(load64(data, start + done) ^ odd, load64(data, start + done + _EIGHT) ^ state)
+            done += _SIXTEEN
+        one = word_at(data, start, done, last)
+        two = word_at(data, start, done + _EIGHT, last)
+        state = fold(one ^ odd, two ^ state)
+        first = word_at(data, start, done + _SIXTEEN, last)
+        second = load64(data, start + last)
     else:
         for index in range(length):
             first = (first << _EIGHT) | _U(data[start + _U(index)])
@@ -64,5 +77,12 @@ def same_bytes(left: Any, start: Any, right: Any, offset: Any, length: Any) -> A
 @inlined
 def copy_bytes(source: Any, start: Any, target: Any, offset: Any, length: Any) -> Any:
     """Copy source[start : start + length] to target[offset : offset + length]."""
-    for index in range(length):
-        target[offset + _U(index)] = source[start + _U(index)]
+    if length >= _EIGHT:
+        step = _U(0)
+        while step + _EIGHT < length:
+            store64(target, offset + step, load64(source, start + step))
+            step += _EIGHT
+        store64(target, offset + length - _EIGHT, load64(source, start + length - _EIGHT))
+    else:
+        for index in range(length):
+            target[offset + _U(index)] = source[start + _U(index)]
