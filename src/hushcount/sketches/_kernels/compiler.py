@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -23,10 +26,26 @@ def inlined(function: Callable[..., Any]) -> Any:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a loop over arrays; it releases the global lock while it runs."""
     try:
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
+        return _stamped(njit(cache=True, nogil=True, error_model="numpy")(function))
     except RuntimeError:  # numba found no place for its cache
         _say_once(NO_CACHE)
         return njit(nogil=True, error_model="numpy")(function)
+
+
+def _stamped(compiled: Any) -> Any:
+    """Let cached code lapse when any kernel's source changes, not only its own file: parts are inlined."""
+    stored: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(stored, "_source_stamp"):
+        stored._source_stamp = _sources()
+    return compiled
+
+
+@cache
+def _sources() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _say_once(sentence: str) -> None:
