@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushcount.sketches._kernels.compiler import inlined, kernel
+from hushcount.compiled import inlined, kernel
 from hushcount.sketches._kernels.hashing import copy_bytes, mix, same_bytes
 from hushcount.sketches._kernels.intrinsics import borrow
 

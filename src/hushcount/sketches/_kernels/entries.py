@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.sketches._kernels.compiler import kernel
+from hushcount.compiled import kernel
 from hushcount.sketches._kernels.counter_table import (
     CLOCK,
     CLOCK_BITS,

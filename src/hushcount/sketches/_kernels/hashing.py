@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.sketches._kernels.compiler import inlined, kernel
+from hushcount.compiled import inlined, kernel
 from hushcount.sketches._kernels.intrinsics import fold, load64, store64
 
 _U = np.uint64

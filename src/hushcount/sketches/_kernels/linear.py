@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushcount.sketches._kernels.compiler import inlined, kernel
+from hushcount.compiled import inlined, kernel
 from hushcount.sketches._kernels.intrinsics import borrow, load64
 
 _U = np.uint64

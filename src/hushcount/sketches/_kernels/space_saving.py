@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.sketches._kernels.compiler import inlined
+from hushcount.compiled import inlined
 from hushcount.sketches._kernels.counter_table import (
     AHEAD,
     CLOCK_BITS,

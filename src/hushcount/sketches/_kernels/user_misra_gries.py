@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.sketches._kernels.compiler import kernel
+from hushcount.compiled import kernel
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.sketches._kernels.compiler import inlined, kernel
+from hushcount.compiled import inlined, kernel
 from hushcount.sketches._kernels.counter_table import (
     CLOCK_BITS,
     END,

@@ -43,7 +43,7 @@ def _stamped(compiled: Any) -> Any:
 @cache
 def _sources() -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.glob("**/_kernels/*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
