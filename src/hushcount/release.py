@@ -193,7 +193,7 @@ class Release:
             "accuracy": self.accuracy(self.confidence).to_dict(),
             "floor": self.floor,
             "notes": list(self.notes),
-            "rows": [_plain(row) for row in self.table.to_pylist()],
+            "rows": plain_rows(self.table),
         }
 
     def to_json(self) -> str:
@@ -202,9 +202,31 @@ class Release:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table as .csv, .tsv, .parquet or (with its guarantee) .json, atomically."""
-        writer = check_output(path)
-        with atomic_file(path) as stream:
-            writer(self, stream)
+        write_release(self, path)
+
+
+class Writable(Protocol):
+    """What the writers need of a release, of keys or of nodes."""
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows."""
+        ...
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything as plain values, the rows under "rows"."""
+        ...
+
+    def to_json(self) -> str:
+        """The same as one line of JSON."""
+        ...
+
+
+def write_release(release: Writable, path: str | os.PathLike[str]) -> None:
+    """Write a release as .csv, .tsv, .parquet or (with its guarantee) .json, atomically."""
+    writer = check_output(path)
+    with atomic_file(path) as stream:
+        writer(release, stream)
 
 
 def check_output(path: str | os.PathLike[str]) -> Any:
@@ -215,15 +237,15 @@ def check_output(path: str | os.PathLike[str]) -> Any:
     return writer
 
 
-def _write_csv(release: Release, stream: BinaryIO) -> None:
+def _write_csv(release: Writable, stream: BinaryIO) -> None:
     _write_separated(release, stream, ",")
 
 
-def _write_tsv(release: Release, stream: BinaryIO) -> None:
+def _write_tsv(release: Writable, stream: BinaryIO) -> None:
     _write_separated(release, stream, "\t")
 
 
-def _write_separated(release: Release, stream: BinaryIO, delimiter: str) -> None:
+def _write_separated(release: Writable, stream: BinaryIO, delimiter: str) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -241,7 +263,7 @@ def _is_binary(kind: pa.DataType) -> bool:
     return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
 
 
-def _write_parquet(release: Release, stream: BinaryIO) -> None:
+def _write_parquet(release: Writable, stream: BinaryIO) -> None:
     from pyarrow import parquet
 
     guarantee = json.dumps({**release.to_dict(), "rows": None})
@@ -249,7 +271,7 @@ def _write_parquet(release: Release, stream: BinaryIO) -> None:
     parquet.write_table(table, stream)
 
 
-def _write_json(release: Release, stream: BinaryIO) -> None:
+def _write_json(release: Writable, stream: BinaryIO) -> None:
     stream.write(release.to_json().encode() + b"\n")
 
 
@@ -260,8 +282,9 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
-def _plain(row: Mapping[str, object]) -> dict[str, object]:
-    return {name: _plain_value(value) for name, value in row.items()}
+def plain_rows(table: pa.Table) -> list[dict[str, object]]:
+    """The rows of a table as plain values for JSON."""
+    return [{name: _plain_value(value) for name, value in row.items()} for row in table.to_pylist()]
 
 
 def _plain_value(value: object) -> object:
