@@ -87,3 +87,9 @@ def _code(item: str) -> int:
     for letter in item.ljust(LENGTH, chr(ord("a") - 1)):
         code = code << SYMBOL_BITS | ord(letter) - ord("a") + 1
     return code
+
+
+def word_of(code: int) -> str:
+    """The word of a code."""
+    symbols = (code >> SYMBOL_BITS * place & 31 for place in reversed(range(LENGTH)))
+    return "".join(ALPHABET[symbol - 1] for symbol in symbols if symbol)

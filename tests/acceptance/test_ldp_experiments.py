@@ -1,0 +1,156 @@
+"""Experiments of the local model: data sets, the laws of the protocols compared with, and what was found."""
+
+import math
+
+import numpy as np
+import pytest
+from experiments.ldp import baselines, data
+from experiments.ldp.hadamard_sketch import HadamardSketch
+from experiments.ldp.methods import BASELINES
+from experiments.ldp.quality import Campaign, quality
+
+LAWS = {"unary": baselines.unary, "optimised": baselines.optimised_unary, "hashing": baselines.local_hashing}
+REPEATS = 40_000
+DEVIATIONS = 6
+
+
+def fits(estimates, mean, variance):
+    """Whether draws (one a row) have these means and variances, by six standard errors."""
+    repeats = len(estimates)
+    off = np.abs(estimates.mean(axis=0) - mean) / np.sqrt(variance / repeats)
+    ratio = estimates.var(axis=0) / variance
+    return bool((off < DEVIATIONS).all() and (np.abs(ratio - 1) < DEVIATIONS * math.sqrt(2 / repeats)).all())
+
+
+@pytest.mark.parametrize("name", ["words", "zipf"])
+def test_counts_sum_to_the_users_and_fall(name):
+    items, held = data.counts(name, 1_000_003)
+    assert len(set(items)) == len(items) == {"words": 26_000, "zipf": 93}[name]
+    assert all(0 < len(item) <= 6 and set(item) <= set(data.ALPHABET) for item in items)
+    assert held.sum() == 1_000_003
+    assert (np.diff(held) <= 0).all()
+
+
+def test_a_population_has_the_counts_in_an_order_of_its_own():
+    items, held = data.words(50_000)
+    users = data.population(50_000, 1)
+    assert (np.bincount(users, minlength=len(items)) == held).all()
+    assert (users != data.population(50_000, 2)).any()
+    assert (users == data.population(50_000, 1)).all()
+
+
+def test_words_have_codes():
+    items = [*data.english()[0][:500], *data.zipf()[0]]
+    codes = data.codes_of(items)
+    assert [data.word_of(int(code)) for code in codes] == items
+    assert data.codes_of(["a", "ba", "zzzzzz"]).tolist() == [
+        1 << 25,
+        2 << 25 | 1 << 20,
+        0b110101101011010110101101011010,
+    ]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
+@pytest.mark.parametrize("law", LAWS)
+def test_a_law_has_its_variance(law, epsilon):
+    law = LAWS[law](epsilon)
+    held, users = np.array([0, 10, 5000]), 20_000
+    rng = np.random.default_rng(7)
+    estimates = law.estimate(np.tile(held, (REPEATS, 1)), users, rng)
+    assert fits(estimates, held, law.variance(held, users))
+    for wrong in (0.9, 1.1):
+        assert not fits(estimates, held, law.variance(held, users) * wrong)
+
+
+def hashed_reports(held, epsilon, repeats, rng):
+    """Support counts of local hashing, user by user: a fresh random hash each, then randomised response."""
+    g = baselines.hash_values(epsilon)
+    support = np.zeros((repeats, len(held)))
+    for item, users in enumerate(held):
+        for _ in range(users):
+            hashes = rng.integers(0, g, (repeats, len(held)))
+            truthful = rng.random(repeats) < math.exp(epsilon) / (math.exp(epsilon) + g - 1)
+            other = (hashes[:, item] + rng.integers(1, g, repeats)) % g
+            support += hashes == np.where(truthful, hashes[:, item], other)[:, None]
+    return support
+
+
+def unary_reports(held, epsilon, repeats, rng):
+    """Support counts of optimised unary encoding, bit by bit."""
+    support = np.zeros((repeats, len(held)))
+    for item, users in enumerate(held):
+        chance = np.full(len(held), 1 / (math.exp(epsilon) + 1))
+        chance[item] = 0.5
+        for _ in range(users):
+            support += rng.random((repeats, len(held))) < chance
+    return support
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize(("law", "reports"), [("optimised", unary_reports), ("hashing", hashed_reports)])
+def test_the_law_of_supports_is_that_of_the_reports(law, reports, epsilon):
+    """Means, variances and no correlation, from reports drawn user by user."""
+    law, held = LAWS[law](epsilon), np.array([0, 3, 20])
+    users = int(held.sum())
+    support = reports(held, epsilon, REPEATS, np.random.default_rng(11))
+    estimates = (support - users * law.q) / (law.p - law.q)
+    assert fits(estimates, held, law.variance(held, users))
+    assert not fits(estimates, held, law.variance(held, users) * 1.1)
+    correlation = np.corrcoef(estimates, rowvar=False) - np.eye(3)
+    assert np.abs(correlation).max() < DEVIATIONS / math.sqrt(REPEATS)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_hadamard_sketch_has_its_variance(epsilon):
+    """Few rows and cells and a heavy item, so that noise, sampling and collisions all count."""
+    sketch = HadamardSketch(epsilon, rows=8, cells=16)
+    held, asked = np.array([0, 1, 4, 20, 175]), np.array([0, 2, 4])
+    rng = np.random.default_rng(5)
+    estimates = np.array([sketch.estimate(held, asked, rng) for _ in range(10_000)])
+    variance = sketch.variance(held[asked], float((held**2).sum()), 200)
+    assert fits(estimates, held[asked], variance)
+    for wrong in (0.9, 1.1):
+        assert not fits(estimates, held[asked], variance * wrong)
+
+
+def test_optimised_protocols_have_the_variance_of_their_papers():
+    """4 exp(epsilon) / (exp(epsilon) - 1)^2 a user for an absent item; an integer g costs a little."""
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        best = 4 * math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2
+        assert baselines.optimised_unary(epsilon).variance(0, 1) == pytest.approx(best)
+        assert 1 <= baselines.local_hashing(epsilon).variance(0, 1) / best < 1.01
+        assert baselines.unary(epsilon).variance(0, 1) > best
+
+
+def test_prefixes_grow_by_valid_letters_only():
+    prefixes = data.codes_of(["ab", "a"]) >> np.uint64(20)
+    grown = baselines.extended(prefixes, 2)
+    assert len(grown) == len(set(grown.tolist())) == 26 * 27 + 1 + 1
+    words = {data.word_of(int(code) << 10) for code in grown}
+    assert {"a", "ab", "abz", "abzz"} <= words
+    assert all(word == "a" or word.startswith("ab") for word in words)
+
+
+@pytest.mark.parametrize("method", BASELINES)
+def test_a_baseline_finds_what_is_heavy(method):
+    campaign = Campaign("zipf", 1_000_000, 4.0, 1)
+    found = quality(campaign, BASELINES[method](campaign))
+    assert found["heavy"] == 9
+    assert found["recall"] >= 8 / 9
+    assert found["precision"] >= 8 / 9
+    assert found["relative_error"] < 0.05
+
+
+def test_quality_counts_hits_and_false_alarms():
+    campaign = Campaign("zipf", 1_000_000, 1.0, 1)
+    truth = campaign.truth
+    first, second, *_, last = truth
+    found = quality(
+        campaign, {first: truth[first] * 1.1, second: truth[second] * 0.7, last: 1.0, "absent": 2.0}
+    )
+    assert (found["precision"], found["recall"]) == (0.5, 2 / 9)
+    assert found["relative_error"] == pytest.approx(0.2)
+    assert found["least_count"] == 0
+    nothing = quality(campaign, {})
+    assert (nothing["precision"], nothing["recall"], nothing["f1"]) == (1, 0, 0)
+    assert nothing["relative_error"] is None
