@@ -1,0 +1,124 @@
+"""Soft decoding of a linear code of length 128 by ordered statistics.
+
+A codeword is two 64-bit words, place p at bit p % 64 of word p // 64. The signal at a place is positive
+for a 0 and negative for a 1; how far from zero it lies says how sure it is. The correlation of a codeword
+with a signal is the sum of the signal with its signs taken back: the most likely codeword has the largest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushcount.compiled import inlined, kernel
+
+_U = np.uint64
+_ZERO, _ONE, _BYTE, _EIGHT = _U(0), _U(1), _U(255), _U(8)
+_LENGTH = 128
+_HALF = 64
+
+
+@inlined
+def _bit(words: Any, row: Any, place: Any) -> Any:
+    return (words[row, place // _HALF] >> _U(place % _HALF)) & _ONE
+
+
+@inlined
+def _correlation(partial: Any, low: Any, high: Any) -> Any:
+    """The correlation of one codeword, from the partial sums of its sixteen bytes."""
+    total = partial[0, 0] * 0
+    for part in range(8):
+        shift = _U(8 * part)
+        total += partial[part, (low >> shift) & _BYTE] + partial[part + 8, (high >> shift) & _BYTE]
+    return total
+
+
+@inlined
+def _partial_sums(signal: Any, partial: Any) -> None:
+    """For each byte of a codeword and each value of it, the part of the correlation it brings."""
+    for part in range(16):
+        total = partial[0, 0] * 0
+        for bit in range(8):
+            total += signal[8 * part + bit]
+        partial[part, 0] = total
+        for bit in range(8):
+            step = 2 * signal[8 * part + bit]
+            for value in range(1 << bit):
+                partial[part, value + (1 << bit)] = partial[part, value] - step
+
+
+@inlined
+def _solve(order: Any, rows: Any, pivots: Any) -> None:
+    """Gaussian elimination: row i gets the i-th most reliable independent place all for itself."""
+    found = 0
+    for index in range(_LENGTH - 1, -1, -1):
+        place = order[index]
+        chosen = found
+        while chosen < rows.shape[0] and _bit(rows, chosen, place) == _ZERO:
+            chosen += 1
+        if chosen == rows.shape[0]:
+            continue
+        for column in range(3):
+            rows[found, column], rows[chosen, column] = rows[chosen, column], rows[found, column]
+        for row in range(rows.shape[0]):
+            if row != found and _bit(rows, row, place) != _ZERO:
+                for column in range(3):
+                    rows[row, column] ^= rows[found, column]
+        pivots[found] = place
+        found += 1
+        if found == rows.shape[0]:
+            break
+
+
+@inlined
+def _remember(messages: Any, scores: Any, message: Any, score: Any) -> None:
+    """Insert into a short list of the best, kept in descending order."""
+    place = scores.size - 1
+    if score <= scores[place]:
+        return
+    while place > 0 and scores[place - 1] < score:
+        scores[place] = scores[place - 1]
+        messages[place] = messages[place - 1]
+        place -= 1
+    scores[place] = score
+    messages[place] = message
+
+
+@kernel
+def decode_ordered(signals: Any, basis: Any, flips: int, messages: Any, scores: Any) -> None:
+    """The best codewords of each signal among those that miss the sure places at most `flips` <= 3 times.
+
+    `basis` has a row for each message bit: its codeword's two words and the bit itself. The rows of
+    `messages` and `scores` (as long as the list wanted; scores start at minus infinity) are filled.
+    """
+    size = basis.shape[0]
+    pivots = np.zeros(size, np.int64)
+    partial = np.zeros((16, 256), np.float32)
+    strength = np.zeros(_LENGTH, np.float32)
+    for index in range(signals.shape[0]):
+        signal = signals[index]
+        for place in range(_LENGTH):
+            strength[place] = abs(signal[place])
+        rows = basis.copy()
+        _solve(np.argsort(strength), rows, pivots)
+        _partial_sums(signal, partial)
+        low, high, message = _ZERO, _ZERO, _ZERO
+        for row in range(size):
+            if signal[pivots[row]] < 0:
+                low ^= rows[row, 0]
+                high ^= rows[row, 1]
+                message ^= rows[row, 2]
+        best, score = messages[index], scores[index]
+        _remember(best, score, message, _correlation(partial, low, high))
+        for first in range(size if flips > 0 else 0):
+            low1, high1, message1 = low ^ rows[first, 0], high ^ rows[first, 1], message ^ rows[first, 2]
+            _remember(best, score, message1, _correlation(partial, low1, high1))
+            for second in range(first if flips > 1 else 0):
+                low2, high2 = low1 ^ rows[second, 0], high1 ^ rows[second, 1]
+                message2 = message1 ^ rows[second, 2]
+                _remember(best, score, message2, _correlation(partial, low2, high2))
+                for third in range(second if flips > 2 else 0):
+                    low3, high3 = low2 ^ rows[third, 0], high2 ^ rows[third, 1]
+                    message3 = message2 ^ rows[third, 2]
+                    _remember(best, score, message3, _correlation(partial, low3, high3))
