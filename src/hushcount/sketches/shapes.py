@@ -6,6 +6,7 @@ it is proved for. Neighbours: add or remove one event, or what `unit` says.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from hushcount.sketches.hierarchies.base import Hierarchy, Levels
     from hushcount.sketches.row_hash import RowHash
 
     Counts = npt.NDArray[np.int64]
@@ -98,4 +100,29 @@ class ManyKeys:
     moved: int
     candidates: int | None = None
     parts: int | None = None
+    unit: PrivacyUnit = EVENT
+
+
+@dataclass(frozen=True, slots=True)
+class LeafBatch:
+    """Consecutive leaves of a hierarchy, sorted and distinct, with counts of at least 1.
+
+    `shared` is the level of the deepest node that a leaf shares with the leaf before it, across batches too;
+    -1 for the first leaf of all.
+    """
+
+    leaves: pa.Array
+    counts: Counts
+    shared: Levels
+
+
+@dataclass(frozen=True, slots=True)
+class LeafCounts:
+    """One leaf moves by one: the leaves of a hierarchy in sorted order, with exact counts of at least 1.
+
+    `batches()` starts anew from the first leaf, unless the data can be read only once.
+    """
+
+    hierarchy: Hierarchy
+    batches: Callable[[], Iterator[LeafBatch]]
     unit: PrivacyUnit = EVENT

@@ -1,0 +1,92 @@
+"""Levels and nodes of canonical leaves: whole numbers, or components with a zero byte between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushcount.compiled import kernel
+from hushcount.sketches._kernels.hashing import copy_bytes
+
+_U = np.uint64
+
+
+@kernel
+def shared_integers(leaves: Any, before: Any, shifts: Any) -> Any:
+    """The deepest level at which each leaf has the node of the one before it."""
+    levels = np.empty(leaves.size, np.int16)
+    last = before
+    for index in range(leaves.size):
+        differing = leaves[index] ^ last
+        level = shifts.size - 1
+        while differing >> shifts[level]:
+            level -= 1
+        levels[index] = level
+        last = leaves[index]
+    return levels
+
+
+@kernel
+def shared_bits(leaves: Any, before: Any, step: Any) -> Any:
+    """The same for rows of bytes: how many steps of bits each has in common with the one before it."""
+    count, width = leaves.shape
+    levels = np.empty(count, np.int16)
+    last = before
+    for index in range(count):
+        place = 0
+        while place < width and leaves[index, place] == last[place]:
+            place += 1
+        bits = 8 * place
+        if place < width:
+            differing = leaves[index, place] ^ last[place]
+            while not (differing & np.uint8(128)):
+                differing = np.uint8(differing << 1)
+                bits += 1
+        levels[index] = bits // step
+        last = leaves[index]
+    return levels
+
+
+@kernel
+def in_common(left: Any, start: Any, end: Any, right: Any, first: Any, last: Any) -> Any:
+    """How many whole components two leaves begin with alike; one more when the leaves are equal."""
+    length = min(end - start, last - first)
+    level, step = 0, 0
+    while step < length and left[start + step] == right[first + step]:
+        level += left[start + step] == 0
+        step += 1
+    return level + (step == end - start and step == last - first)
+
+
+@kernel
+def shared_components(data: Any, offsets: Any, before: Any) -> Any:
+    """The same for components: how many whole ones each has in common with the one before it."""
+    levels = np.empty(offsets.size - 1, np.int16)
+    for index in range(levels.size):
+        start, end = np.int64(offsets[index]), np.int64(offsets[index + 1])
+        if index == 0:
+            levels[index] = in_common(data, start, end, before, 0, before.size)
+        else:
+            levels[index] = in_common(data, start, end, data, np.int64(offsets[index - 1]), start)
+    return levels
+
+
+@kernel
+def cut_components(data: Any, offsets: Any, level: Any) -> Any:
+    """The first `level` components of each leaf, as bytes and their offsets."""
+    count = offsets.size - 1
+    ends = np.zeros(count + 1, np.int64)
+    for index in range(count):
+        place, end = np.int64(offsets[index]), np.int64(offsets[index + 1])
+        start, missing = place, level
+        while place < end and missing > 0:
+            missing -= data[place] == 0
+            place += 1
+        # Without a zero byte at the end, which stands between components only.
+        ends[index + 1] = ends[index] + place - start - (level > 0 and missing == 0)
+    cut = np.empty(ends[count], np.uint8)
+    for index in range(count):
+        length = _U(ends[index + 1] - ends[index])
+        copy_bytes(data, _U(offsets[index]), cut, _U(ends[index]), length)
+    return cut, ends

@@ -1,0 +1,1 @@
+"""Hierarchies: from a raw key to its canonical leaf, and from a leaf to its nodes and their names."""
