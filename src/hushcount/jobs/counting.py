@@ -6,14 +6,18 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import DataError
 from hushcount.jobs.checkpoints import Checkpoint, check_resumable, check_same
+from hushcount.jobs.domains import SourceInDomain, readable_type
 from hushcount.jobs.interrupts import Interrupts, interrupts
 from hushcount.jobs.origin import Origin, Position
 from hushcount.sources import open_source
 from hushcount.sources.batches import Batch, Source
+
+if TYPE_CHECKING:
+    from hushcount.mechanisms.domain import Domain
 
 Progress = Callable[[int, int | None], None]
 
@@ -28,18 +32,20 @@ class Request:
     key_type: str = "auto"
     sql: str | None = None
     user: str | None = None
+    domain: Domain | None = None
 
     def open(self, state: Any = None) -> Source:
         """Open the source; `state` of a stopped run gives its order again."""
-        return open_source(
+        source = open_source(
             self.data,
             column=self.column,
             format=self.format,
-            key_type=self.key_type,
+            key_type=self.key_type if self.domain is None else readable_type(self.domain, self.key_type),
             sql=self.sql,
             user=self.user,
             state=state,
         )
+        return source if self.domain is None else SourceInDomain(source, self.domain)
 
 
 @dataclass(slots=True)

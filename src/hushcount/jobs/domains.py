@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +15,15 @@ from hushcount.errors import ParameterError
 from hushcount.mechanisms.domain import KnownKeys, as_domain
 from hushcount.sketches.keys import held_as
 from hushcount.sources import open_source
+from hushcount.sources.batches import Batch
 
 if TYPE_CHECKING:
     from hushcount.mechanisms.domain import Domain
+    from hushcount.privacy import PrivacyUnit
+    from hushcount.sources.batches import Source
     from hushcount.sources.keys import KeyColumns
 
+DROPPED = "Keys outside the domain are dropped."
 COLUMNAR = (".parquet", ".arrow", ".feather")
 
 
@@ -50,3 +57,88 @@ def check_keys(domain: Domain, columns: KeyColumns) -> None:
         raise ParameterError(f"domain is for one key column, got {len(columns.key_names)}.")
     if len(columns.types) == 1:
         domain.places(pa.array([], held_as(columns.types[0])))
+
+
+def readable_type(domain: Domain, key_type: str) -> str:
+    """How to read keys for a domain, which turns text into numbers itself and drops what is none."""
+    return "auto" if key_type == "int" and pa.types.is_integer(domain.key_type) else key_type
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInDomain:
+    """A source without the rows whose key is not in a public domain; nobody is told that there were any.
+
+    A row is dropped, or its key takes the type of the domain, by what is in this row alone: neighbours stay
+    neighbours, and the order of the other rows stays the same.
+    """
+
+    source: Source
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        columns = self.source.columns
+        if len(columns.key_names) > 1:
+            raise ParameterError(f"domain is for one key column, got {len(columns.key_names)}.")
+        if columns.types:
+            self.domain.within(pa.array([], columns.types[0]))
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """What one row is."""
+        return self.source.unit
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names of the key columns in a result."""
+        return self.source.key_names
+
+    @property
+    def columns(self) -> KeyColumns:
+        """The columns; the key has the type of the domain."""
+        columns = self.source.columns
+        return replace(columns, types=(self.domain.key_type, *columns.types[1:]))
+
+    @property
+    def size(self) -> int | None:
+        """Bytes in all, when known."""
+        return self.source.size
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the source and the domain; empty when the source cannot be read a second time."""
+        whole = self.source.fingerprint
+        named = repr(self.domain) if not isinstance(self.domain, KnownKeys) else self.domain.digest
+        return whole and hashlib.blake2b(f"{whole}\0{named}".encode(), digest_size=16).hexdigest()
+
+    @property
+    def state(self) -> dict[str, str]:
+        """What the source needs to continue in the same order."""
+        return self.source.state
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Public sentences about how rows become events."""
+        return (*self.source.notes, DROPPED)
+
+    def decode(self, keys: pa.Array) -> pa.Table:
+        """Turn keys back into their columns."""
+        return self.columns.decode(keys)
+
+    def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
+        """The batches of the source, each without the keys outside; closing it closes the source."""
+        batches = self.source.batches(skip_rows)
+        try:
+            for batch in batches:
+                yield replace(batch, keys=self._within(batch.keys))
+        finally:
+            close = getattr(batches, "close", None)
+            if close is not None:
+                close()
+
+    def _within(self, keys: pa.Array) -> pa.Array:
+        if self.source.columns.user is None:
+            return self.domain.within(keys)[0]
+        kept, inside = self.domain.within(keys.field("key"))
+        return pa.StructArray.from_arrays(
+            [keys.field("user").filter(pa.array(inside)), kept], ["user", "key"]
+        )

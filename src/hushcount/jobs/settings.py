@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushcount.atomic import check_writable
 from hushcount.errors import ParameterError
-from hushcount.jobs.domains import check_keys, read_domain
+from hushcount.jobs.domains import DROPPED, check_keys, read_domain
 from hushcount.mechanisms import MECHANISMS, budget_for, release
 from hushcount.mechanisms.envelope import ENVELOPES
 from hushcount.mechanisms.linear_calibration import plan_envelope
@@ -64,13 +64,16 @@ class ReleaseSettings:
     @property
     def budget(self) -> Budget:
         """What the release spends."""
-        if self.domain is None:
-            return Budget(self.epsilon, self.delta)
         return budget_for(self.epsilon, self.delta, self.domain)
 
     def with_domain(self, key_type: str) -> ReleaseSettings:
         """The same with the domain read, where it was the name of a file; its keys are of this type."""
         return replace(self, domain=read_domain(self.domain, key_type))
+
+    @property
+    def domain_notes(self) -> tuple[str, ...]:
+        """What happens to keys that are not in the domain, if there is one."""
+        return () if self.domain is None else (DROPPED,)
 
     def check_domain(self, columns: KeyColumns) -> None:
         """Raise unless the keys of these columns can be keys of the domain."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
@@ -94,6 +95,7 @@ def count_and_release(
 ) -> Release:
     """Count, release, write, and only then give up the checkpoint."""
     settings = settings.with_domain(request.key_type)
+    request = replace(request, domain=settings.domain)
     if users.user is not None:
         if checkpoint is not None:
             raise ParameterError("checkpoint does not go with user: their rows are sorted before they count.")
@@ -101,7 +103,6 @@ def count_and_release(
     sketch = settings.sketch(counters)
     settings.rehearse(sketch)
     run = open_run(request, sketch, checkpoint)
-    settings.check_domain(run.source.columns)
     run.max_events = settings.max_events
     run.count(progress)
     release = settings.written(published(run.sketch, Origin.of(run.source), settings))

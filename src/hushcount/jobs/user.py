@@ -161,9 +161,10 @@ def count_users(
     plan.release(sketch)  # refuse now what would be refused after hours of counting
     source = replace(request, user=user.user).open()
     origin = Origin(
-        source.columns.without_user(), USER, (*source.columns.notes, *user.notes(), *plan.notes())
+        source.columns.without_user(),
+        USER,
+        (*source.columns.notes, *settings.domain_notes, *user.notes(), *plan.notes()),
     )
-    settings.check_domain(origin.columns)
     tell = (lambda batch: progress(batch.bytes_read, source.size)) if progress else (lambda batch: None)
     rows = 0
     for users, keys in BoundedUsers(source, plan.bound).batches(tell):

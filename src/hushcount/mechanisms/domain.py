@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,6 +39,10 @@ class Domain(Protocol):
 
     def places(self, keys: pa.Array) -> tuple[Places, Mask]:
         """The numbers of keys, and which of the keys are in the domain."""
+        ...
+
+    def within(self, keys: pa.Array) -> tuple[pa.Array, Mask]:
+        """The keys that are in the domain, in its type, and which they are; text is read as numbers."""
         ...
 
     def keys(self, places: Places) -> pa.Array:
@@ -91,6 +97,10 @@ class IntegerRange:
         words = wide.to_numpy(zero_copy_only=False).view(np.uint64)
         return words - np.uint64(self.first & _LARGEST_UNSIGNED), inside
 
+    def within(self, keys: pa.Array) -> tuple[pa.Array, Mask]:
+        """The keys of the range, in its type; text that is no such number is outside."""
+        return _within(self, keys)
+
     def keys(self, places: Places) -> pa.Array:
         """The integers at these distances."""
         words = places + np.uint64(self.first & _LARGEST_UNSIGNED)
@@ -142,6 +152,15 @@ class KnownKeys:
         return cls(known)
 
     @property
+    def digest(self) -> str:
+        """Identifies the list, in its order."""
+        content = pa.table({"key": self.known})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, content.schema) as writer:
+            writer.write_table(content)
+        return hashlib.blake2b(sink.getvalue(), digest_size=16).hexdigest()
+
+    @property
     def size(self) -> int:
         """How many different keys there are."""
         return len(self.known)
@@ -163,9 +182,45 @@ class KnownKeys:
         inside = np.asarray(found.is_valid().to_numpy(zero_copy_only=False), np.bool_)
         return np.asarray(found.drop_null().to_numpy(), np.uint64), inside
 
+    def within(self, keys: pa.Array) -> tuple[pa.Array, Mask]:
+        """The keys of the list, in its type; text is read as numbers where the list holds numbers."""
+        return _within(self, keys)
+
     def keys(self, places: Places) -> pa.Array:
         """The keys at these places."""
         return self.known.take(pa.array(places))
+
+
+def _within(domain: Domain, keys: pa.Array) -> tuple[pa.Array, Mask]:
+    keys = keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
+    keys = keys.cast(held_as(keys.type))
+    readable = np.ones(len(keys), np.bool_)
+    if pa.types.is_string(keys.type) and pa.types.is_integer(domain.key_type):
+        keys, readable = whole_numbers(keys, domain.key_type)
+    places, inside = domain.places(keys)
+    readable[readable] = inside
+    return domain.keys(places), readable
+
+
+def whole_numbers(text: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
+    """The whole numbers among texts, and which they are: those that fit an integer type.
+
+    >>> numbers, which = whole_numbers(pa.array([" 7", "-1", "1.5", "tea", "300"]), pa.uint8())
+    >>> numbers.to_pylist(), which.tolist()
+    ([7], [True, False, False, False, False])
+    """
+    trimmed = pc.ascii_trim_whitespace(text)
+    short = pc.replace_substring_regex(trimmed, r"^(-?)0+([0-9])", r"\1\2")  # without leading zeros
+    mask = _mask(pc.match_substring_regex(short, r"^-?[0-9]{1,20}$"))
+    wide = short.filter(pa.array(mask)).cast(pa.decimal128(20))
+    least, largest = (pa.scalar(Decimal(bound), wide.type) for bound in _range_of(kind))
+    fits = _mask(pc.and_(pc.greater_equal(wide, least), pc.less_equal(wide, largest)))
+    mask[mask] = fits
+    return wide.filter(pa.array(fits)).cast(kind), mask
+
+
+def _mask(values: pa.Array) -> Mask:
+    return np.array(values.to_numpy(zero_copy_only=False), np.bool_)
 
 
 def as_domain(value: Any) -> Domain:

@@ -79,15 +79,65 @@ def test_ranges_of_whole_numbers(folder, capfd):
 
 
 def test_types_are_compared_before_counting(folder):
-    with pytest.raises(KeyTypeError) as refused:
-        hc.top("events.csv", column="key", domain="0..9", **PURE)
-    assert str(refused.value) == "domain holds integers, keys are string; read them as whole numbers."
+    days = pa.array([0] * 10, pa.date32())
+    pq.write_table(pa.table({"key": days, "number": [1] * 10}), "days.parquet")
+    for domain, column, sentence in (
+        ("0..9", "key", "domain holds integers, keys are date32[day]; read them as whole numbers."),
+        ("known.txt", "number", "domain holds string, keys are int64."),
+    ):
+        with pytest.raises(KeyTypeError) as refused:
+            hc.top("days.parquet", column=column, domain=domain, **PURE)
+        assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize("key_type", ["auto", "int"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize("user", [None, "user"])
+def test_text_that_is_no_number_of_the_domain_is_dropped_without_a_word(folder, key_type, ending, user):
+    """An error would tell that somebody wrote it."""
+    strange = ["private", "", "1.5", "-3", "9" * 40, "0x07", str(1 << 64)]
+    keys = (["7"] * 900 + [" 007"] * 100) + strange * 300
+    if ending == "csv":
+        lines = ["key,user", *(f"{key},{index}" for index, key in enumerate(keys))]
+    else:
+        lines = [f'{{"key": "{key}", "user": {index}}}' for index, key in enumerate(keys)]
+    (folder / f"all.{ending}").write_text("\n".join(lines) + "\n")
+    options = {} if user is None else {"user": user, "max_keys": 1}
+    release = hc.top(
+        f"all.{ending}", column="key", domain="0..9", key_type=key_type, counters=64, **options, **PURE
+    )
+    assert release.keys.column("key").type == pa.int64()
+    top = release.at_confidence(1 - 1e-9).table.to_pylist()[0]
+    assert top["key"] == 7
+    assert 900 < top["count"] < 1100  # " 007" is seven, and no counter is spent on what is dropped
+    assert "Keys outside the domain are dropped." in release.notes
+
+
+def test_a_range_of_64_bits_in_text(folder):
+    largest = (1 << 64) - 1
+    (folder / "wide.csv").write_text("key\n" + f"{largest}\n" * 3000)
+    release = hc.top("wide.csv", column="key", domain=f"0..{largest}", counters=4, **PURE)
+    assert release.keys.column("key")[0].as_py() == largest
+    assert release.keys.column("key").type == pa.uint64()
+
+
+def test_a_checkpoint_belongs_to_its_domain(folder):
+    from hushcount.jobs.counting import Request
+
+    prints = {
+        Request("events.csv", "key", domain=read_domain(domain)).open().fingerprint
+        for domain in ("0..9", "0..8", "known.txt", "numbers.txt", None)
+    }
+    assert len(prints) == 5
+    assert Request(["tea"], domain=read_domain(["tea"])).open().fingerprint == ""
 
 
 def test_refusals(folder):
     with pytest.raises(ParameterError, match=r"^delta must be 0 with a public domain, got 1e-06\.$"):
         hc.top("events.csv", column="key", domain="known.txt", epsilon=1.0, delta=1e-6)
-    with pytest.raises(ParameterError, match=r"^delta must be strictly between 0 and 1, got 0\.$"):
+    with pytest.raises(
+        ParameterError, match=r"^delta must be strictly between 0 and 1, got 0; or give a public domain\.$"
+    ):
         hc.top("events.csv", column="key", **PURE)
     with pytest.raises(ParameterError, match=r"^domain is for one key column, got 2\.$"):
         hc.top("events.csv", column=["key", "user"], domain="known.txt", **PURE)

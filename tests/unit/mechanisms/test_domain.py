@@ -97,3 +97,28 @@ def test_types_must_agree():
         KnownKeys.of(["a"]).places(pa.array([5]))
     with pytest.raises(ParameterError, match=r"^first must be a whole number, got True\.$"):
         IntegerRange(True, 5)
+
+
+@pytest.mark.parametrize(
+    ("domain", "text", "inside"),
+    [
+        (IntegerRange(0, 9), ["7", " 7\t", "007", "-0", "10", "-1", "", "7.0", "7e0", "+7", "٧", "tea"], 4),
+        (IntegerRange(0, (1 << 64) - 1), ["18446744073709551615", "18446744073709551616", "9" * 60], 1),
+        (IntegerRange(-(1 << 63), 5), ["-9223372036854775808", "-9223372036854775809", "-" + "9" * 20], 1),
+        (KnownKeys.of([3, 4]), ["4", "03", "5", "x"], 2),
+        (KnownKeys.of(["3", "4"]), ["4", "3", "5", "03"], 2),
+    ],
+)
+@pytest.mark.parametrize("encode", [pa.array, lambda text: pa.array(text).dictionary_encode()])
+def test_keys_as_text(domain, text, inside, encode):
+    kept, mask = domain.within(encode(text))
+    assert mask.tolist() == [True] * inside + [False] * (len(text) - inside)
+    assert kept.type == domain.key_type
+    if pa.types.is_integer(kept.type):
+        assert kept.to_pylist() == [int(key) for key in text[:inside]]
+
+
+def test_lists_have_digests():
+    digests = {KnownKeys.of(keys).digest for keys in (["a", "b"], ["b", "a"], ["ab"], [1, 2], [2, 1])}
+    assert len(digests) == 5
+    assert KnownKeys.of(["a", "b"]).digest == KnownKeys.of(["a", "b", "a"]).digest
