@@ -60,14 +60,13 @@ def sample(**values: Any) -> None:
     """
     from hushcount.cli import show
     from hushcount.cli.interruption import interruptible
-    from hushcount.jobs.sample import SampleSettings, count_and_sample, make_scheme
-    from hushcount.jobs.settings import ReleaseSettings
+    from hushcount.jobs.sample import SampleSettings, common_settings, count_and_sample, make_scheme
 
     style, checkpoint = values.pop("style"), values.pop("checkpoint")
     wanted = {name: values.pop(name) for name in ("scheme", "rate", "size", "power")}
     request = options.request(values)
     scheme = make_scheme(**wanted, max_events=values["max_events"])
-    settings = SampleSettings(scheme, ReleaseSettings(**values))
+    settings = SampleSettings(scheme, common_settings(**values))
     with interruptible(checkpoint), show.progress_bar() as progress:
         release = count_and_sample(request, settings, checkpoint=checkpoint, progress=progress)
     show.show_release(release, style, settings.common.limit)

@@ -13,7 +13,7 @@ from hushcount.jobs.origin import Origin
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
 from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.sample import PrivateSample
-from hushcount.privacy import EVENT, Budget, PrivacyUnit
+from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_delta
 from hushcount.randomness import system_bits
 from hushcount.sketches.sampling_schemes import Pps, Ppswor, Scheme, rate_for_size
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from hushcount.release import Release
 
 SCHEMES: dict[str, type[Pps] | type[Ppswor]] = {"pps": Pps, "ppswor": Ppswor}
+
+
+def common_settings(**values: Any) -> ReleaseSettings:
+    """What a sample shares with other releases; there is no sample with delta = 0."""
+    check_delta(values["delta"])
+    return ReleaseSettings(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ def sample(
     ['tea', 'milk']
     """
     chosen = make_scheme(scheme, rate, size, power, max_events)
-    common = ReleaseSettings(
+    common = common_settings(
         epsilon=epsilon,
         delta=delta,
         max_events=max_events,
