@@ -28,5 +28,13 @@ class SketchFileError(DataError):
     """A sketch file is damaged, foreign, or of a newer version."""
 
 
+class ManifestError(DataError):
+    """A manifest of the local model is damaged, edited, expired, or of an unknown kind."""
+
+
+class ReportError(DataError):
+    """A report of the local model is damaged, foreign, or of an unknown version."""
+
+
 class NotProvedError(ParameterError):
     """A mechanism was asked for a shape it is not proved for; the message says the way out."""

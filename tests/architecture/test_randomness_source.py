@@ -1,4 +1,4 @@
-"""Only hushcount.randomness makes random bits: nothing else in the package draws from any generator."""
+"""Only hushcount.secure makes random bits: nothing else in the package draws from any generator."""
 
 import ast
 from pathlib import Path
@@ -27,7 +27,7 @@ def offences(text):
 
 @pytest.mark.parametrize(
     "path",
-    sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "randomness.py"),
+    sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "secure.py"),
     ids=lambda path: str(path.relative_to(SOURCE)),
 )
 def test_no_other_module_draws(path):
@@ -35,7 +35,7 @@ def test_no_other_module_draws(path):
 
 
 def test_the_one_module_that_may_is_seen():
-    assert {name for _, name in offences((SOURCE / "randomness.py").read_text())} == {"urandom"}
+    assert {name for _, name in offences((SOURCE / "secure.py").read_text())} == {"urandom"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,105 @@
+"""The randomised response of a client: its probability, rounded towards privacy, and its draw.
+
+Pure Python.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from hushcount.errors import ParameterError
+from hushcount.privacy import LARGEST_EPSILON, check_epsilon
+from hushcount.secure import ByteSource
+
+MOST_SYMBOL_BITS = 5
+ONE = 1 << 64  # probabilities are integers out of this
+_SCALE = 1 << 192
+_DECIMAL = re.compile(r"(0|[1-9][0-9]?)(\.[0-9]{0,17}[1-9])?", re.ASCII)
+
+
+def epsilon_text(epsilon: float | str | Decimal) -> str:
+    """Epsilon as the decimal that stands in a manifest: no exponent, no needless zero, at most 18 places.
+
+    >>> epsilon_text(2.0), epsilon_text(0.1), epsilon_text("0.5")
+    ('2', '0.1', '0.5')
+    """
+    if isinstance(epsilon, str):
+        text = epsilon
+    else:
+        check_epsilon(float(epsilon) if isinstance(epsilon, Decimal) else epsilon)
+        text = format(epsilon if isinstance(epsilon, Decimal) else Decimal(repr(float(epsilon))), "f")
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    if not _DECIMAL.fullmatch(text) or not 0 < Fraction(text) <= Fraction(LARGEST_EPSILON):
+        raise ParameterError(
+            f"epsilon must be a plain decimal above 0 and at most {LARGEST_EPSILON:g}"
+            f" with at most 18 places, got {text}."
+        )
+    return text
+
+
+def exp_below(exponent: Fraction) -> Fraction:
+    """A lower bound of exp(exponent), exponent >= 0, within a factor of 1 - 2^-150 for exponents up to 20.
+
+    The power series on the grid of 2^-192, every term rounded down, until a term vanishes.
+    """
+    term = total = _SCALE
+    count = 0
+    while term:
+        count += 1
+        term = term * exponent.numerator // (exponent.denominator * count)
+        total += term
+    return Fraction(total, _SCALE)
+
+
+def response_probability(epsilon: str, symbol_bits: int) -> int:
+    """P, out of 2^64: the probability of answering truthfully with one of q = 2^symbol_bits symbols.
+
+    P = floor(2^64 E / (E + q - 1)) with E <= exp(epsilon), so P / ((2^64 - P) / (q - 1)) <= exp(epsilon)
+    exactly: the real epsilon is never above the stated one.
+
+    >>> response_probability("2", 3)
+    9472756646864840604
+    """
+    growth = exp_below(Fraction(epsilon))
+    symbols = 1 << symbol_bits
+    probability = math.floor(ONE * growth / (growth + symbols - 1))
+    if probability * symbols <= ONE:
+        raise ParameterError(f"epsilon must be large enough for a response to carry anything, got {epsilon}.")
+    return probability
+
+
+def best_symbol_bits(epsilon: float) -> int:
+    """The bits of a symbol with the least variance: log2(exp(epsilon) + 1), rounded, from 1 to 5.
+
+    >>> [best_symbol_bits(epsilon) for epsilon in (0.5, 1, 2, 3, 4, 20)]
+    [1, 2, 3, 4, 5, 5]
+    """
+    return min(max(round(math.log2(math.exp(epsilon) + 1)), 1), MOST_SYMBOL_BITS)
+
+
+def respond(truth: int | None, symbol_bits: int, probability: int, bits: ByteSource) -> int:
+    """Answer truthfully with the given probability, else with one of the other symbols, uniformly.
+
+    Without a truth (no item, or one that does not fit) a uniform symbol takes its place, so the answer is
+    uniform.
+
+    Theorem: epsilon-DP for any two truths, and for a truth against none (docs/proofs/ldp.md).
+    Draws 16 bytes: a 64-bit coin (little-endian), a byte for the missing truth, seven for the replacement,
+    of which the first with a nonzero low part is added to the truth; eight more while there is none.
+    Checked by: tests/privacy/test_ldp.py
+    """
+    draw = bits.bytes(16)
+    mask = (1 << symbol_bits) - 1
+    if truth is None:
+        truth = draw[8] & mask
+    if int.from_bytes(draw[:8], "little") < probability:
+        return truth
+    octets = draw[9:]
+    while True:
+        for octet in octets:
+            if octet & mask:
+                return truth ^ (octet & mask)
+        octets = bits.bytes(8)
