@@ -45,3 +45,4 @@ BASELINES: dict[str, Callable[[Campaign], Published]] = {
     "HCMS, list": hadamard_sketch,
     "PEM with OLH": prefix_extending,
 }
+METHODS = BASELINES
