@@ -8,6 +8,7 @@ zero.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -131,9 +132,11 @@ class Integers:
 
     def encode(self, item: object) -> int | None:
         """The integer itself; bools and fractions do not fit."""
-        if isinstance(item, bool) or not isinstance(item, int):
+        try:
+            value = operator.index(item)  # type: ignore[arg-type]
+        except TypeError:
             return None
-        return item if 0 <= item < 1 << self.bits else None
+        return value if 0 <= value < 1 << self.bits and not isinstance(item, bool) else None
 
     def decode(self, value: int) -> int | None:
         """The integer itself."""

@@ -137,7 +137,7 @@ class Manifest:
 
     @classmethod
     def parse(cls, text: str | bytes) -> Manifest:
-        """Read a manifest; one that is damaged, edited, of an unknown version or against a rule is refused."""
+        """Read a manifest; refuse one that is damaged, edited, of an unknown version or against a rule."""
         fields = _read(text)
         try:
             manifest = _from_fields(fields)

@@ -1,0 +1,107 @@
+"""What a client remembers: its report for each campaign, and what all of them have spent. Pure Python."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from hushcount.atomic import PRIVATE, atomic_file
+from hushcount.errors import DataError, ParameterError
+from hushcount.ldp.manifest import Manifest
+from hushcount.ldp.response import epsilon_text
+from hushcount.ldp.wire import REPORT_BYTES
+
+STATE_VERSION = 1
+
+
+class ClientState:
+    """Reports by campaign id, and a budget of epsilon for all campaigns together.
+
+    A second report for a campaign is the stored one, whatever its nonce and item: a fresh one would spend
+    epsilon again. An edited manifest has another id and is another campaign. A campaign that would exceed
+    the budget gets a uniform report, which spends nothing. With a `path`, every report is stored in the file
+    before it is handed over, so a crash cannot lead to a second fresh one.
+    """
+
+    __slots__ = ("_path", "_reports", "budget")
+
+    def __init__(self, budget: float | str | None = None, *, path: str | Path | None = None) -> None:
+        self.budget = None if budget is None else _budget_text(budget)
+        self._reports: dict[str, tuple[str, bytes]] = {}  # by campaign: epsilon spent, report
+        self._path = None if path is None else Path(path)
+        if self._path is not None and self._path.exists():
+            self._adopt(self._path)
+
+    @property
+    def spent(self) -> Fraction:
+        """The epsilon that all stored reports have spent."""
+        return sum((Fraction(epsilon) for epsilon, _ in self._reports.values()), Fraction(0))
+
+    def report_of(self, manifest: Manifest) -> bytes | None:
+        """The stored report for a campaign, if there is one."""
+        if not self._reports:
+            return None
+        _, report = self._reports.get(manifest.id, ("0", None))
+        return report
+
+    def affords(self, manifest: Manifest) -> bool:
+        """Whether the budget covers the epsilon of a campaign."""
+        return self.budget is None or self.spent + Fraction(manifest.epsilon) <= Fraction(self.budget)
+
+    def remember(self, manifest: Manifest, report: bytes, spends: bool) -> None:
+        """Store the report for a campaign, and what it spends; in the file too, where there is one."""
+        self._reports[manifest.id] = (manifest.epsilon if spends else "0", report)
+        if self._path is not None:
+            with atomic_file(self._path, PRIVATE) as stream:
+                stream.write(self.to_json().encode() + b"\n")
+
+    def to_json(self) -> str:
+        """The state as JSON, for any storage."""
+        reports = {
+            campaign: {"epsilon": epsilon, "report": report.hex()}
+            for campaign, (epsilon, report) in self._reports.items()
+        }
+        state = {"version": STATE_VERSION, "budget": self.budget, "reports": reports}
+        return json.dumps(state, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> ClientState:
+        """Read a state; a damaged one is refused, because starting afresh would spend again."""
+        try:
+            fields = json.loads(text)
+            if set(fields) != {"version", "budget", "reports"} or fields["version"] != STATE_VERSION:
+                raise ValueError
+            state = cls(fields["budget"])
+            state._reports = {campaign: _entry(entry) for campaign, entry in fields["reports"].items()}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise DataError("the state of the client is damaged or of another version.") from None
+        return state
+
+    def _adopt(self, path: Path) -> None:
+        """Take over what a file holds; its budget must be the one asked for."""
+        try:
+            stored = self.from_json(path.read_bytes())
+        except OSError as error:
+            raise DataError(
+                f"Cannot read {path}: {(error.strerror or 'input/output error').lower()}."
+            ) from None
+        if stored.budget != self.budget:
+            raise ParameterError(f"budget must be the stored one, {stored.budget}, got {self.budget}.")
+        self._reports = stored._reports
+
+
+def _budget_text(budget: float | str) -> str:
+    try:
+        return epsilon_text(budget)
+    except ParameterError as error:
+        raise ParameterError("budget: " + str(error)) from None
+
+
+def _entry(fields: Any) -> tuple[str, bytes]:
+    epsilon = fields["epsilon"]
+    report = bytes.fromhex(fields["report"])
+    if len(report) != REPORT_BYTES or (epsilon != "0" and epsilon_text(epsilon) != epsilon):
+        raise ValueError
+    return epsilon, report
