@@ -43,6 +43,13 @@ CHECKPOINT = click.option(
 COUNTERS = click.option(
     "--counters", type=int, default=131072, metavar="K", show_default=True, help="Counters kept in memory."
 )
+COUNTERS_BY_ENGINE = click.option(
+    "--counters",
+    type=int,
+    default=None,
+    metavar="K",
+    help="Counters kept in memory (131072; on Spark 16384 a shard).",
+)
 
 EPSILON = click.option("--epsilon", type=float, required=True, metavar="E", help="Privacy loss; no default.")
 DELTA = click.option(
@@ -80,7 +87,9 @@ DOMAIN = click.option(
 USER = click.option("--user", metavar="NAME", help="Column of the users; protects one user, not one event.")
 MAX_KEYS = click.option("--max-keys", type=int, metavar="M", help="Keep at most M different keys of a user.")
 KEEP_DUPLICATES = click.option(
-    "--keep-duplicates", is_flag=True, help="Keep at most M rows of a user in all, equal ones too."
+    "--keep-duplicates",
+    is_flag=True,
+    help="Keep at most M rows of a user in all, equal ones too, and count rows.",
 )
 EXACT = click.option("--exact", is_flag=True, help="Allow exact counts of all keys (memory grows with them).")
 COUNT = click.option(
@@ -147,6 +156,20 @@ def settings(values: dict[str, Any]) -> ReleaseSettings:
     from hushcount.jobs.settings import ReleaseSettings
 
     return ReleaseSettings(**{field.name: values.pop(field.name) for field in fields(ReleaseSettings)})
+
+
+def counters(values: dict[str, Any], partitioning: Partitioning | None) -> int:
+    """How many counters are kept, or the default of the engine; takes its option out of `values`."""
+    from hushcount.jobs.settings import COUNTERS as LOCAL
+
+    given: int | None = values.pop("counters")
+    if given is not None:
+        return given
+    if partitioning is None:
+        return LOCAL
+    from hushcount.engines.partitioning import COUNTERS
+
+    return COUNTERS
 
 
 def users(values: dict[str, Any]) -> UserSettings:

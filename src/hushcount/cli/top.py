@@ -24,7 +24,7 @@ Example:
     *options.SOURCE,
     *options.USERS,
     *options.SPARK,
-    options.COUNTERS,
+    options.COUNTERS_BY_ENGINE,
     options.CHECKPOINT,
     *options.RELEASE,
 )
@@ -39,10 +39,11 @@ def top(**values: Any) -> None:
     from hushcount.cli.interruption import interruptible
     from hushcount.jobs.top import count_and_release
 
-    style, counters, checkpoint = (values.pop(name) for name in ("style", "counters", "checkpoint"))
+    style, checkpoint = values.pop("style"), values.pop("checkpoint")
     request, settings = options.request(values), options.settings(values)
     users = options.users(values)
     partitioning = options.partitioning(values, users.user)
+    counters = options.counters(values, partitioning)
     if partitioning is not None:
         from hushcount.jobs.spark import release_files
 

@@ -8,6 +8,7 @@ from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
 
 SHARDS = 64
+COUNTERS = 16384  # of each shard
 LARGEST_SHARDS = 1 << 16
 RULES = ("key", "file")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hushcount.engines.partitioning import SHARDS, Partitioning
+from hushcount.engines.partitioning import COUNTERS, SHARDS, Partitioning
 from hushcount.engines.spark_files import quoted, spark_module
 from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.randomness import fresh_key
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 EVENTS, USERS = "events", "users"
 SCHEMA = "shard long, sketch binary"
-COUNTERS = 16384
 HASH, PAIR = "hushcount_hash", "hushcount_pair"
 Batches = Iterator[pa.RecordBatch]
 Build = Callable[[Batches], Batches]

@@ -7,9 +7,8 @@ from dataclasses import fields, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from hushcount.engines.partitioning import Partitioning
+from hushcount.engines.partitioning import COUNTERS, Partitioning
 from hushcount.engines.spark import (
-    COUNTERS,
     EVENTS,
     USERS,
     ShardTask,
@@ -23,7 +22,7 @@ from hushcount.errors import ParameterError
 from hushcount.jobs.counting import Request, check_length
 from hushcount.jobs.origin import Origin
 from hushcount.jobs.settings import ReleaseSettings
-from hushcount.jobs.user import UserPlan, UserSettings, allowed_routes
+from hushcount.jobs.user import UserPlan, UserSettings, allowed_routes, chosen_plan
 from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.group import row_budget
 from hushcount.mechanisms.shards import ShardRelease
@@ -154,9 +153,9 @@ def plan_shards(settings: ReleaseSettings, users: UserSettings, counters: int) -
     ]
     mechanism = None if settings.mechanism == ShardRelease.name else settings.mechanism
     allowed = allowed_routes(mechanism, users)
-    chosen = sorted((route for route in routes if route.name in allowed), key=lambda route: route.reliable)
-    named = settings.mechanism if chosen[0].name == PAMG else None
-    return UserPlan(replace(settings, mechanism=named), bound, chosen[0], tuple(chosen[1:]))
+    open_to = sorted((route for route in routes if route.name in allowed), key=lambda route: route.reliable)
+    named = None if open_to and open_to[0].name == GROUP else settings.mechanism
+    return chosen_plan(replace(settings, mechanism=named), users, open_to)
 
 
 def _shard_route(settings: ReleaseSettings, rows: int) -> Route:
@@ -165,8 +164,5 @@ def _shard_route(settings: ReleaseSettings, rows: int) -> Route:
     failure = (1 - RELIABLE) / 2
     floor = mechanism.margin + mechanism.floor_law.least_tail(failure)
     reliable = floor + mechanism.law.quantiles(2 * failure)[1] + 1
-    sentence = (
-        f"SpaceSaving sketches of the shards, noise for {rows} rows of a user together: publishes a key of"
-        f" {reliable} users with probability {RELIABLE:g}"
-    )
-    return Route(GROUP, floor, reliable, sentence)
+    way = f"SpaceSaving sketches of the shards, noise for {rows} rows of a user together"
+    return Route(GROUP, floor, reliable, way)

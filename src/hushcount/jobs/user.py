@@ -10,7 +10,7 @@ from hushcount.jobs.counting import Progress, Request, check_length
 from hushcount.jobs.origin import Origin
 from hushcount.mechanisms.group import for_users, row_budget
 from hushcount.mechanisms.user_routes import EXACT, GROUP, PAMG, Route, user_routes
-from hushcount.privacy import USER
+from hushcount.privacy import USER, check_count
 from hushcount.sources.bounding import AllRows, Bound, BoundedUsers, DistinctPairs
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class UserSettings:
             raise ParameterError(
                 "exact is for counting each user once; leave out keep_duplicates and events."
             )
-        self.bound()
+        check_count(needed, getattr(self, needed))
 
     def _refuse_without_user(self) -> None:
         for name in ("max_keys", "keep_duplicates", "exact", "max_events_per_user"):
@@ -63,6 +63,11 @@ class UserSettings:
         """Whether each user counts once for a key."""
         return self.count == "users" and not self.keep_duplicates
 
+    @property
+    def counted(self) -> str:
+        """What a count is a number of."""
+        return "users" if self.counts_users else "rows"
+
     def bound(self) -> Bound:
         """What is kept of a user."""
         if self.counts_users:
@@ -73,7 +78,7 @@ class UserSettings:
         """What was counted, in words; `max_keys` and the like are public."""
         largest = self.bound().largest
         kept = f"{largest} different keys, each once," if self.counts_users else f"{largest} rows in all"
-        what = "users of whom the key was kept" if self.counts_users else "rows kept"
+        what = "users of whom the key was kept" if self.counts_users else "rows kept, not of users"
         return (
             f"Of each user at most {kept} are kept, picked by a keyed hash of user and key.",
             f"count is the number of {what}.",
@@ -91,6 +96,7 @@ class UserPlan:
     bound: Bound
     route: Route
     others: tuple[Route, ...] = ()
+    counted: str = "users"
 
     def sketch(self, counters: int) -> Any:
         """An empty sketch of this route."""
@@ -121,20 +127,33 @@ class UserPlan:
 
     def notes(self) -> tuple[str, ...]:
         """Which route was taken, and why."""
-        taken = f"Route {self.route.name}: {self.route.sentence}."
-        return (taken, *(f"Not taken, {other.name}: {other.sentence}." for other in self.others))
+        if self.settings.domain is not None:
+            return (f"Route {self.route.name}: {self.route.way}.",)
+        taken = f"Route {self.route.name}: {self.route.said(self.counted)}."
+        return (taken, *(f"Not taken, {other.name}: {other.said(self.counted)}." for other in self.others))
 
 
 def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int) -> UserPlan:
     """The route of the smallest reliable count, by public parameters alone, or the one that is named."""
     bound = user.bound()
     if settings.domain is not None:
+        if user.exact:
+            raise ParameterError("exact does not go with a public domain; leave out one of them.")
         sentence = f"noise for {bound.largest} rows of a user together on every key of the domain"
         return UserPlan(settings, bound, Route(GROUP, 0, 0, sentence))
     allowed = allowed_routes(settings.mechanism, user)
     routes = user_routes(settings.epsilon, settings.delta, bound.largest, counters, user.exact)
     open_to = [route for route in routes if route.name in allowed]
-    return UserPlan(settings, bound, open_to[0], tuple(open_to[1:]))
+    return chosen_plan(settings, user, open_to)
+
+
+def chosen_plan(settings: ReleaseSettings, user: UserSettings, routes: list[Route]) -> UserPlan:
+    """The first of the routes that are possible, in this order."""
+    if not routes:
+        raise ParameterError(
+            f"epsilon is too small for mechanism {settings.mechanism}, got {settings.epsilon:g}."
+        )
+    return UserPlan(settings, user.bound(), routes[0], tuple(routes[1:]), user.counted)
 
 
 def allowed_routes(mechanism: str | None, user: UserSettings) -> tuple[str, ...]:

@@ -6,8 +6,10 @@ Everything here is a function of public parameters.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from hushcount.errors import ParameterError
 from hushcount.mechanisms import calibration
 from hushcount.mechanisms.gaussian_calibration import CERTAIN, sparse_histogram
 from hushcount.privacy import Budget, check_count
@@ -25,7 +27,16 @@ class Route:
     name: str
     threshold: int
     reliable: int
-    sentence: str
+    way: str
+
+    @property
+    def sentence(self) -> str:
+        """How it counts, and what of it is published."""
+        return self.said("users")
+
+    def said(self, counted: str) -> str:
+        """The same, where counts are numbers of users, or of rows."""
+        return f"{self.way}: publishes a key of {self.reliable} {counted} with probability {CERTAIN:g}"
 
 
 def group_budget(epsilon: float, delta: float, max_keys: int) -> Budget:
@@ -46,10 +57,23 @@ def user_routes(
     """
     budget = Budget(epsilon, delta)
     keys, size = check_count("max_keys", max_keys), check_count("counters", counters, least=2)
-    routes = [_group(budget, keys), _pamg(budget, size)]
+    makers = [lambda: _group(budget, keys), lambda: _pamg(budget, size)]
     if exact:
-        routes.append(_exact(budget, keys))
-    return sorted(routes, key=lambda route: route.reliable)
+        makers.append(lambda: _exact(budget, keys))
+    return sorted(_possible(makers), key=lambda route: route.reliable)
+
+
+def _possible(makers: list[Callable[[], Route]]) -> list[Route]:
+    """The routes whose noise can be drawn; at such a small epsilon that there is none, the first refusal."""
+    routes, refusals = [], []
+    for make in makers:
+        try:
+            routes.append(make())
+        except ParameterError as refusal:
+            refusals.append(refusal)
+    if not routes:
+        raise refusals[0]
+    return routes
 
 
 def _group(budget: Budget, max_keys: int) -> Route:
@@ -57,20 +81,16 @@ def _group(budget: Budget, max_keys: int) -> Route:
     threshold = calibration.floor_threshold(each.epsilon, each.delta)
     reliable = threshold + calibration.largest_difference(each.epsilon, 1 - CERTAIN, 1) - 1
     sentence = f"one SpaceSaving sketch of all rows, noise for {max_keys} rows of a user together"
-    return Route(GROUP, threshold, reliable, _said(sentence, reliable))
+    return Route(GROUP, threshold, reliable, sentence)
 
 
 def _pamg(budget: Budget, counters: int) -> Route:
     found = sparse_histogram(budget.epsilon, budget.delta, counters)
     sentence = f"UserMisraGries, Gaussian noise for {counters} counters together"
-    return Route(PAMG, found.threshold, found.reliable, _said(sentence, found.reliable))
+    return Route(PAMG, found.threshold, found.reliable, sentence)
 
 
 def _exact(budget: Budget, max_keys: int) -> Route:
     found = sparse_histogram(budget.epsilon, budget.delta, max_keys)
     sentence = f"exact counts of all keys, Gaussian noise for {max_keys} keys of a user together"
-    return Route(EXACT, found.threshold, found.reliable, _said(sentence, found.reliable))
-
-
-def _said(sentence: str, reliable: int) -> str:
-    return f"{sentence}: publishes a key of {reliable} users with probability {CERTAIN:g}"
+    return Route(EXACT, found.threshold, found.reliable, sentence)

@@ -31,8 +31,8 @@ class UserMisraGries(SavedSketch):
     """How many users hold each key; each user's distinct keys count once, and all decrease at most once.
 
     A key's count is at most its true number of users, and at most `error_bound` below it. Rows of one user
-    must come together, in one update or in updates that follow each other (reading the sketch in between
-    ends the last user); the order of users must not depend on the data.
+    must come together, in one update or in updates that follow each other (a sketch that is saved and loaded
+    takes whoever comes next for another user); the order of users must not depend on the data.
 
     >>> sketch = UserMisraGries(counters=2)
     >>> sketch.update(["a", "b", "a", "c"], users=[1, 1, 2, 2])
@@ -45,6 +45,7 @@ class UserMisraGries(SavedSketch):
         self.id = fresh_key().hex()
         self._held = Held.nothing()
         self._waiting = _Rows()
+        self._read: Held | None = None
 
     @property
     def total(self) -> int:
@@ -64,8 +65,10 @@ class UserMisraGries(SavedSketch):
     def update(self, keys: Any, users: Any) -> None:
         """Count a batch of rows; equal users that follow each other are one user. Null keys are left out."""
         self._waiting.append(keys, users, self._held.key_type)
+        self._read = None
         if self._waiting.rows >= max(LEAST_ROWS, self.counters):
-            self._count(self._waiting.whole_users())
+            rows = self._waiting.whole_users()
+            self._held = self._held if rows is None else _after(self._held, rows, self.counters)
 
     def estimate(self, keys: Any) -> Counts:
         """Numbers of users of keys, 0 for those not held."""
@@ -96,13 +99,13 @@ class UserMisraGries(SavedSketch):
         return sketch
 
     def _counted(self) -> Held:
-        """The counts with all rows that wait, the last user's too."""
-        self._count(self._waiting.all_users())
-        return self._held
-
-    def _count(self, rows: tuple[pa.Array, npt.NDArray[np.int64]] | None) -> None:
-        if rows is not None:
-            self._held = _after(self._held, rows, self.counters)
+        """The counts with all rows that wait, the last user's too, who may still go on."""
+        rows = self._waiting.all_users()
+        if rows is None:
+            return self._held
+        if self._read is None:
+            self._read = _after(self._held, rows, self.counters)
+        return self._read
 
 
 def _after(held: Held, rows: tuple[pa.Array, npt.NDArray[np.int64]], counters: int) -> Held:
@@ -163,12 +166,10 @@ class _Rows:
         return (keys[:last], _starts(begins[:last])) if last else None
 
     def all_users(self) -> tuple[pa.Array, npt.NDArray[np.int64]] | None:
-        """All users; nothing waits afterwards, and whoever comes next is another user."""
+        """All users; their rows go on waiting."""
         if not self.rows:
             return None
-        keys, begins = pa.concat_arrays(self._keys), np.concatenate(self._begins)
-        self._keys, self._begins, self.rows, self._last = [], [], 0, None
-        return keys, _starts(begins)
+        return pa.concat_arrays(self._keys), _starts(np.concatenate(self._begins))
 
 
 def _starts(begins: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
@@ -179,6 +180,7 @@ def _aligned(keys: Any, users: Any) -> tuple[pa.Array, pa.Array]:
     """Rows whose key is not null."""
     keys, users = _array("keys", keys), _array("users", users)
     users = users.cast(held_as(users.type))
+    _check_comparable(users.type)
     if len(keys) != len(users):
         raise ParameterError(f"keys and users must have equal length, got {len(keys)} and {len(users)}.")
     if users.null_count:
@@ -186,6 +188,12 @@ def _aligned(keys: Any, users: Any) -> tuple[pa.Array, pa.Array]:
     if keys.null_count:
         return keys.drop_null(), users.filter(keys.is_valid())
     return keys, users
+
+
+def _check_comparable(kind: pa.DataType) -> None:
+    """Raise unless a user equals themselves: not a number (nan) never does."""
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_nested(kind):
+        raise KeyTypeError(f"users must be text or whole numbers, got {kind}.")
 
 
 def _array(name: str, values: Any) -> pa.Array:

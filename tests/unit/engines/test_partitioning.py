@@ -54,3 +54,17 @@ def test_refusals(options, sentence):
     with pytest.raises(ParameterError) as refused:
         Partitioning(**options)
     assert str(refused.value) == sentence
+
+
+def test_the_command_keeps_as_many_counters_as_the_function():
+    """131072 counters in each of 64 shards would be eight million rows on the driver."""
+    import inspect
+
+    from hushcount.cli import options
+    from hushcount.engines import spark
+    from hushcount.jobs.top import top
+
+    by_default = inspect.signature(spark.top).parameters["counters"].default
+    assert options.counters({"counters": None}, Partitioning()) == by_default == 16384
+    assert options.counters({"counters": None}, None) == inspect.signature(top).parameters["counters"].default
+    assert options.counters({"counters": 77}, Partitioning()) == 77

@@ -63,7 +63,9 @@ def test_rows_are_counted_where_asked_for(options):
     assert lower <= 6000 <= upper
     assert lower > 5000
     assert release.guarantee.mechanism == "floor release for groups of 4 rows"
-    assert "count is the number of rows kept." in release.notes
+    assert "count is the number of rows kept, not of users." in release.notes
+    assert any("rows with probability 0.95" in note for note in release.notes)
+    assert not any("users with probability" in note for note in release.notes)
 
 
 def test_a_user_counts_for_no_more_than_the_bound():
@@ -99,6 +101,19 @@ def test_bounds():
     [
         ({"user": "user"}, "max_keys must be given with user to count users; it has no default."),
         ({"user": "user", "max_keys": 0}, "max_keys must be at least 1, got 0."),
+        ({"user": "user", "max_keys": 0, "keep_duplicates": True}, "max_keys must be at least 1, got 0."),
+        (
+            {"user": "user", "count": "events", "max_events_per_user": 0},
+            "max_events_per_user must be at least 1, got 0.",
+        ),
+        (
+            {"user": "user", "max_keys": 3, "exact": True, "domain": ["tea"], "delta": 0},
+            "exact does not go with a public domain; leave out one of them.",
+        ),
+        (
+            {"user": "user", "max_keys": 3, "mechanism": "gaussian", "epsilon": 1e-7},
+            "epsilon is too small for mechanism gaussian, got 1e-07.",
+        ),
         ({"user": "user", "max_keys": True}, "max_keys must be a whole number, got True."),
         ({"max_keys": 3}, "max_keys needs user, a column, got None."),
         ({"exact": True}, "exact needs user, a column, got None."),
@@ -137,8 +152,14 @@ def test_bounds():
 )
 def test_refusals(options, sentence):
     with pytest.raises(ParameterError) as refused:
-        hc.top(held(2), column="key", **options, **BUDGET)
+        hc.top(held(2), column="key", **{**BUDGET, **options})
     assert str(refused.value) == sentence
+
+
+def test_a_route_whose_noise_is_too_large_to_draw_is_no_route():
+    release = hc.top(held(2), column="key", user="user", max_keys=3, epsilon=1e-7, delta=1e-6)
+    assert len(release) == 0
+    assert [note for note in release.notes if "pamg" in note] == []
 
 
 def test_more_rows_than_the_public_bound():

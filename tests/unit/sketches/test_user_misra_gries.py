@@ -102,13 +102,36 @@ def test_what_does_not_fit_is_refused_and_changes_nothing():
     assert held(sketch) == {"x": 1}
 
 
-def test_a_user_goes_on_in_the_next_update_until_the_sketch_is_read():
+@pytest.mark.parametrize(
+    ("users", "kind"),
+    [
+        ([float("nan")] * 3, "double"),
+        ([0.0, -0.0, 0.0], "double"),
+        ([[1], [1], [1]], "list<item: int64>"),
+        ([{"id": 1}] * 3, "struct<id: int64>"),
+    ],
+)
+def test_users_who_do_not_equal_themselves_are_refused(users, kind):
+    """Each nan would be a user of its own, and one user would move a count by three."""
+    sketch = hc.UserMisraGries(counters=5)
+    with pytest.raises(KeyTypeError) as refused:
+        sketch.update(["x"] * 3, users=users)
+    assert str(refused.value) == f"users must be text or whole numbers, got {kind}."
+    assert sketch.total == 0
+
+
+@pytest.mark.parametrize("waiting", [1, 1 << 16])
+def test_a_user_goes_on_in_the_next_update_even_if_the_sketch_is_read(waiting, monkeypatch):
+    monkeypatch.setattr(user_misra_gries, "LEAST_ROWS", waiting)
     sketch = hc.UserMisraGries(counters=5)
     sketch.update(pa.array(["x"]), users=pa.array(["ann"]))
     sketch.update(pa.array(["x"]), users=pa.array(["ann"], pa.large_string()))
     assert held(sketch) == {"x": 1}
-    sketch.update(["x"], users=["ann"])
-    assert held(sketch) == {"x": 2}
+    sketch.update(["x", "y"], users=["ann", "ann"])
+    assert held(sketch) == {"x": 1, "y": 1}
+    assert sketch.total == 2
+    sketch.update(["x"], users=["bob"])
+    assert held(sketch) == {"x": 2, "y": 1}
 
 
 def test_bytes_bring_back_the_sketch():
