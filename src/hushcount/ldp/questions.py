@@ -66,9 +66,15 @@ class Question(Protocol):
         ...
 
 
-def _bucket(value: int, place: Place, bits: int) -> int:
-    """The bucket of an item: in one row the same for all questions of a group."""
-    return place.public.hash(BUCKET, (place.group, SHARED, place.row), value, (place.width, bits))
+def _bucket(value: int, place: Place, bits: int, quotient_bits: int) -> int:
+    """The bucket of an item: in one row the same for all questions of a group with the same numbers of bits.
+
+    The top `quotient_bits` are added (xor) to the hash of the rest, so bucket and rest give the item back.
+    """
+    rest_bits = place.width - quotient_bits
+    rest = value & ((1 << rest_bits) - 1)
+    where = (place.group, SHARED, place.row)
+    return place.public.hash(BUCKET, where, rest, (rest_bits, bits)) ^ value >> rest_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ class Chunk:
     """The bucket of the item beside `bits` of its bits, from bit `start` (0 is the top bit) on.
 
     cell = bucket << bits | chunk. The bucket hash is shared by all questions of the group with the same
-    bucket_bits; each row is a repetition with another one.
+    bucket_bits and quotient_bits; each row is a repetition with another one.
     """
 
     kind: ClassVar[str] = "chunk"
@@ -137,9 +143,11 @@ class Chunk:
     start: int
     bits: int
     rows: int = 1
+    quotient_bits: int = 0
 
     def __post_init__(self) -> None:
         check_count("bucket_bits", self.bucket_bits, most=WIDEST_HASH)
+        check_count("quotient_bits", self.quotient_bits, least=0, most=self.bucket_bits)
         check_count("start", self.start, least=0, most=WIDEST_ITEM)
         check_count("bits", self.bits)
         check_count("rows", self.rows, most=MOST_ROWS)
@@ -156,13 +164,13 @@ class Chunk:
         return False
 
     def fits(self, width: int) -> bool:
-        """The chunk lies inside the item."""
-        return self.start + self.bits <= width
+        """The chunk lies inside the item, and something is left to hash."""
+        return self.start + self.bits <= width and self.quotient_bits < width
 
     def cell(self, value: int, place: Place) -> tuple[int, int]:
         """The bucket and the chunk, no flip."""
         chunk = value >> (place.width - self.start - self.bits) & ((1 << self.bits) - 1)
-        return _bucket(value, place, self.bucket_bits) << self.bits | chunk, 0
+        return _bucket(value, place, self.bucket_bits, self.quotient_bits) << self.bits | chunk, 0
 
     def to_dict(self) -> dict[str, Any]:
         """Fields for the manifest."""
@@ -172,6 +180,7 @@ class Chunk:
             "start": self.start,
             "bits": self.bits,
             "rows": self.rows,
+            "quotient_bits": self.quotient_bits,
         }
 
 
@@ -187,9 +196,11 @@ class CodeBit:
     bucket_bits: int
     columns: Sequence[int]
     rows: int = 1
+    quotient_bits: int = 0
 
     def __post_init__(self) -> None:
         check_count("bucket_bits", self.bucket_bits, most=WIDEST_HASH)
+        check_count("quotient_bits", self.quotient_bits, least=0, most=self.bucket_bits)
         check_count("rows", self.rows, most=MOST_ROWS)
         columns = tuple(check_count("a column", column) for column in self.columns)
         size = check_count("the number of columns", len(columns), most=MOST_COLUMNS)
@@ -209,7 +220,7 @@ class CodeBit:
 
     def fits(self, width: int) -> bool:
         """Columns have at most one bit for each bit of the item."""
-        return max(self.columns).bit_length() <= width
+        return max(self.columns).bit_length() <= width and self.quotient_bits < width
 
     def position(self, extra: int) -> int:
         """The bit of the codeword that is asked for."""
@@ -218,7 +229,7 @@ class CodeBit:
     def cell(self, value: int, place: Place) -> tuple[int, int]:
         """The bucket, and the bit of the codeword."""
         flip = (self.columns[self.position(place.extra)] & value).bit_count() & 1
-        return _bucket(value, place, self.bucket_bits), flip
+        return _bucket(value, place, self.bucket_bits, self.quotient_bits), flip
 
     def to_dict(self) -> dict[str, Any]:
         """Fields for the manifest; columns in hexadecimal, because they may exceed 53 bits."""
@@ -227,6 +238,7 @@ class CodeBit:
             "bucket_bits": self.bucket_bits,
             "columns": [f"{column:x}" for column in self.columns],
             "rows": self.rows,
+            "quotient_bits": self.quotient_bits,
         }
 
 
