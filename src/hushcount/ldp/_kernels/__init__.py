@@ -1,0 +1,1 @@
+"""Loops of the local model over arrays of reports."""

@@ -1,0 +1,53 @@
+"""The responses of many clients: the law, and the use of random bytes, of response.respond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushcount.compiled import inlined, kernel
+
+UNDECIDED = 0x80  # set in an answer that still needs a replacement
+
+
+@inlined
+def _parity(word: Any) -> Any:
+    word ^= word >> np.uint32(16)
+    word ^= word >> np.uint32(8)
+    word ^= word >> np.uint32(4)
+    return (np.uint32(0x6996) >> (word & np.uint32(15))) & np.uint32(1)
+
+
+@kernel
+def truths(reports: Any, cells: Any, flips: Any, masks: Any, out: Any) -> None:
+    """out[report]: the parities of its cell under its masks, the i-th as bit i, xor its flip."""
+    for place in range(len(reports)):
+        report = reports[place]
+        answer = np.uint32(flips[place])
+        for i in range(masks.shape[1]):
+            answer ^= _parity(masks[report, i] & cells[place]) << np.uint32(i)
+        out[report] = answer
+
+
+@kernel
+def respond(answers: Any, fits: Any, draws: Any, probability: Any, mask: Any) -> int:
+    """Replace truths by responses, 16 random bytes each; returns how many are left undecided."""
+    undecided = 0
+    for report in range(len(answers)):
+        draw = draws[report]
+        if not fits[report]:
+            answers[report] = draw[8] & mask
+        coin = np.uint64(0)
+        for i in range(8):
+            coin |= np.uint64(draw[i]) << np.uint64(8 * i)
+        if coin >= probability:
+            place = 9
+            while place < 16 and draw[place] & mask == 0:
+                place += 1
+            if place < 16:
+                answers[report] ^= draw[place] & mask
+            else:
+                answers[report] |= UNDECIDED
+                undecided += 1
+    return undecided

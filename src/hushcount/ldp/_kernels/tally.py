@@ -1,0 +1,95 @@
+"""From reports to tallies: derive question, row and masks, order by table, add every combination of masks.
+
+A group's tables lie one after the other in one array. A table belongs to one question, row and position;
+reports are brought together by table first, so that the table they add to stays in the cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushcount.compiled import inlined, kernel
+from hushcount.ldp._kernels.blake2s import LANES, compress
+
+MOST_BITS = 5
+BLOCK = 1 << 19  # reports that are brought into order together
+
+
+@inlined
+def first_above(cumulative: Any, word: Any) -> Any:
+    """The first question whose cumulative share exceeds a word."""
+    question = 0
+    while cumulative[question] <= word:
+        question += 1
+    return question
+
+
+@kernel
+def derive(state: Any, group: Any, nonces: Any, layout: Any, out: Any) -> None:
+    """The table and the b mask words of every nonce, by public randomness.
+
+    `layout` is (cumulative shares, rows, positions, first table) by question; a row has so many positions.
+    `out` is (tables, masks).
+    """
+    cumulative, rows, positions, tables = layout
+    slots, masks = out
+    count = len(nonces)
+    width = masks.shape[1]
+    words = np.empty(8 * LANES, np.uint32)
+    padded = np.zeros(LANES, np.uint64)
+    for start in range(0, count, LANES):
+        size = min(LANES, count - start)
+        if size == LANES:
+            compress(state, nonces, start, np.uint32(group), words)
+        else:
+            padded[:size] = nonces[start:]
+            compress(state, padded, 0, np.uint32(group), words)
+        for lane in range(size):
+            question = first_above(cumulative, np.int64(words[lane]))
+            row = (np.int64(words[LANES + lane]) * rows[question]) >> 32
+            position = (np.int64(words[7 * LANES + lane]) * positions[question]) >> 32
+            slots[start + lane] = tables[question] + row * positions[question] + position
+            for i in range(width):
+                masks[start + lane, i] = words[(2 + i) * LANES + lane]
+
+
+@kernel
+def order_by_table(slots: Any, starts: Any, order: Any) -> None:
+    """Counting sort: `order[starts[t] : starts[t + 1]]` are the reports of table t."""
+    starts[:] = 0
+    for slot in slots:
+        starts[slot + 1] += 1
+    for table in range(1, len(starts)):
+        starts[table] += starts[table - 1]
+    filled = starts[:-1].copy()
+    for report in range(len(slots)):
+        order[filled[slots[report]]] = report
+        filled[slots[report]] += 1
+
+
+@kernel
+def tally(order: Any, starts: Any, reports: Any, signs: Any, tables: Any) -> None:
+    """Add to T[xor of masks in s] the sign (-1)^parity(s & y), for every nonzero s and every report.
+
+    `reports` is (masks, symbols), `signs[y, s]` holds the signs and `tables` is (offsets, cells): table t is
+    cells[offsets[t] : offsets[t + 1]], a power of two long.
+    """
+    masks, symbols = reports
+    offsets, cells = tables
+    width = masks.shape[1]
+    symbols_of = 1 << width
+    combined = np.zeros(1 << MOST_BITS, np.uint32)
+    for table in range(len(offsets) - 1):
+        offset = offsets[table]
+        keep = np.uint32(offsets[table + 1] - offset - 1)
+        for place in range(starts[table], starts[table + 1]):
+            report = order[place]
+            y = symbols[report]
+            for i in range(width):
+                mask = masks[report, i] & keep
+                for s in range(1 << i):
+                    combined[(1 << i) + s] = combined[s] ^ mask
+            for s in range(1, symbols_of):
+                cells[offset + np.int64(combined[s])] += signs[y, s]

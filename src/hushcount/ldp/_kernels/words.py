@@ -1,0 +1,58 @@
+"""Items as rows of 32-bit words, least significant first: cut out bits, put a tag on top, hash, parity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushcount.compiled import kernel
+
+
+@kernel
+def cut(words: Any, shift: Any, bits: Any, out: Any) -> None:
+    """out = (item >> shift) mod 2^bits, for every row."""
+    have = words.shape[1]
+    far, near = shift // 32, np.uint64(shift % 32)
+    for row in range(len(words)):
+        for i in range(out.shape[1]):
+            low = np.uint64(words[row, i + far]) if i + far < have else np.uint64(0)
+            high = np.uint64(words[row, i + far + 1]) if i + far + 1 < have else np.uint64(0)
+            left = min(max(bits - 32 * i, 0), 32)
+            keep = (np.uint64(1) << np.uint64(left)) - np.uint64(1)
+            out[row, i] = np.uint32((((high << np.uint64(32)) | low) >> near) & keep)
+
+
+@kernel
+def put_on_top(words: Any, bits: Any, tags: Any) -> None:
+    """Add tag << bits to every row, whose bits from `bits` on are zero and which has room for the tag."""
+    first, near = bits // 32, np.uint64(bits % 32)
+    for row in range(len(words)):
+        wide = np.uint64(tags[row]) << near
+        words[row, first] |= np.uint32(wide & np.uint64(0xFFFFFFFF))
+        if first + 1 < words.shape[1]:
+            words[row, first + 1] |= np.uint32(wide >> np.uint64(32))
+
+
+@kernel
+def multiply_shift(words: Any, constants: Any, bits: Any, out: Any) -> None:
+    """out = ((b + sum of a_i x_i) mod 2^64) >> (64 - bits), with constants (b, a_0, a_1, ..)."""
+    shift = np.uint64(64 - bits)
+    for row in range(len(words)):
+        total = constants[0]
+        for i in range(words.shape[1]):
+            total += constants[i + 1] * np.uint64(words[row, i])
+        out[row] = np.uint32(total >> shift)
+
+
+@kernel
+def parity(words: Any, mask: Any, out: Any) -> None:
+    """The parity of the bits of every row under a mask of as many words."""
+    for row in range(len(words)):
+        folded = np.uint32(0)
+        for i in range(words.shape[1]):
+            folded ^= words[row, i] & mask[i]
+        folded ^= folded >> np.uint32(16)
+        folded ^= folded >> np.uint32(8)
+        folded ^= folded >> np.uint32(4)
+        out[row] = (0x6996 >> (folded & np.uint32(15))) & 1
