@@ -28,47 +28,56 @@ def shared_integers(leaves: Any, before: Any, shifts: Any) -> Any:
 
 
 @kernel
+def bits_in_common(left: Any, right: Any) -> Any:
+    """How many bits two rows of bytes begin with alike."""
+    place = 0
+    while place < left.size and left[place] == right[place]:
+        place += 1
+    bits = 8 * place
+    if place < left.size:
+        differing = np.int64(left[place] ^ right[place])
+        while differing < 128:
+            differing <<= 1
+            bits += 1
+    return bits
+
+
+@kernel
 def shared_bits(leaves: Any, before: Any, step: Any) -> Any:
-    """The same for rows of bytes: how many steps of bits each has in common with the one before it."""
-    count, width = leaves.shape
-    levels = np.empty(count, np.int16)
-    last = before
-    for index in range(count):
-        place = 0
-        while place < width and leaves[index, place] == last[place]:
-            place += 1
-        bits = 8 * place
-        if place < width:
-            differing = leaves[index, place] ^ last[place]
-            while not (differing & np.uint8(128)):
-                differing = np.uint8(differing << 1)
-                bits += 1
-        levels[index] = bits // step
-        last = leaves[index]
+    """The same for rows of bytes, of which a level is `step` bits."""
+    levels = np.empty(leaves.shape[0], np.int16)
+    for index in range(levels.size):
+        if index == 0:
+            levels[index] = bits_in_common(leaves[index], before) // step
+        else:
+            levels[index] = bits_in_common(leaves[index], leaves[index - 1]) // step
     return levels
 
 
 @kernel
-def in_common(left: Any, start: Any, end: Any, right: Any, first: Any, last: Any) -> Any:
-    """How many whole components two leaves begin with alike; one more when the leaves are equal."""
-    length = min(end - start, last - first)
+def components_in_common(left: Any, right: Any) -> Any:
+    """How many whole components two leaves begin with alike."""
+    length = min(left.size, right.size)
     level, step = 0, 0
-    while step < length and left[start + step] == right[first + step]:
-        level += left[start + step] == 0
+    while step < length and left[step] == right[step]:
+        level += left[step] == 0
         step += 1
-    return level + (step == end - start and step == last - first)
+    # The last component of equal leaves has no zero byte after it.
+    return level + (step == left.size and step == right.size)
 
 
 @kernel
 def shared_components(data: Any, offsets: Any, before: Any) -> Any:
-    """The same for components: how many whole ones each has in common with the one before it."""
+    """The same for components."""
     levels = np.empty(offsets.size - 1, np.int16)
+    last_start = np.int64(offsets[0])
     for index in range(levels.size):
         start, end = np.int64(offsets[index]), np.int64(offsets[index + 1])
         if index == 0:
-            levels[index] = in_common(data, start, end, before, 0, before.size)
+            levels[index] = components_in_common(data[start:end], before)
         else:
-            levels[index] = in_common(data, start, end, data, np.int64(offsets[index - 1]), start)
+            levels[index] = components_in_common(data[start:end], data[last_start:start])
+        last_start = start
     return levels
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ROOT = "*"
 MARKER = "·"
 ON_BAD = ("drop", "fail")
+# Levels are kept in 16 bits, and nobody reads a deeper tree.
+LARGEST_HEIGHT = 128
 
 
 class Hierarchy(Protocol):
@@ -98,6 +100,15 @@ def check_on_bad(on_bad: str) -> str:
     if on_bad not in ON_BAD:
         raise ParameterError(f"on_bad must be one of {', '.join(ON_BAD)}, got {on_bad!r}.")
     return on_bad
+
+
+def check_depth(name: str, depth: int) -> int:
+    """Return a height, or raise."""
+    if type(depth) is not int or not 1 <= depth <= LARGEST_HEIGHT:
+        raise ParameterError(
+            f"{name} must have a height from 1 to {LARGEST_HEIGHT} as a whole number, got {depth!r}."
+        )
+    return depth
 
 
 def by_value(keys: pa.Array, mapped: Callable[[pa.Array], pa.Array]) -> pa.Array:
