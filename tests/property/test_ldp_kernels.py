@@ -20,6 +20,7 @@ from hushcount.ldp.groups import ALL_SHARES, Group
 from hushcount.ldp.manifest import Manifest
 from hushcount.ldp.nonce_set import NonceSet
 from hushcount.ldp.questions import Chunk, CodeBit, Place, Prefix
+from hushcount.ldp.tagged_prefix import TaggedPrefix
 from hushcount.ldp.tallies import GroupTallies
 from hushcount.ldp.words import Words
 
@@ -96,7 +97,10 @@ QUESTIONS = [
     Prefix(70, 4, 18),
     Prefix(64, 2, 9, 1),
     Prefix(33, 2, 32),
+    TaggedPrefix(15, 9, 4, 18),
+    TaggedPrefix(60, 9, 2, 16),
     Chunk(5, 0, 15),
+    Chunk(5, 0, 15, 1, 3),
     Chunk(12, 40, 10, 2),
     CodeBit(9, tuple((i * 0x9E3779B97F4A7C15) % (1 << 72) | 1 for i in range(8)), 2),
 ]
@@ -125,7 +129,7 @@ def campaign(encoding, questions, symbol_bits, epsilon="2", more=()):
 CAMPAIGNS = [
     campaign(Integers(72), [question for question in QUESTIONS if question.cell_bits < 32], 1, "0.2"),
     campaign(Words("abcdefghijklmnopqrstuvwxyz", 6), [Prefix(15, 1, 15), Prefix(30, 4, 18)], 3),
-    campaign(Words("abcdefghijklmnopqrstuvwxyz", 6), [Prefix(30, 4, 12), Chunk(5, 0, 15)], 5),
+    campaign(Words("abcdefghijklmnopqrstuvwxyz", 6), [Prefix(30, 4, 12), TaggedPrefix(15, 9, 4, 16)], 5),
     campaign(Bytes(8), [Prefix(18, 1, 18)], 2, "2", [Group("1", 3, (Prefix(72, 2, 10),), (ALL_SHARES,))]),
 ]
 

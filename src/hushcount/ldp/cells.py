@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hushcount.ldp._kernels import words as kernels
 from hushcount.ldp.public_randomness import BUCKET, CELL, SHARED, SIGN, words_of
 from hushcount.ldp.questions import Chunk, CodeBit, Place, Prefix, Question
+from hushcount.ldp.tagged_prefix import TaggedPrefix
 
 Words = npt.NDArray[np.uint32]
 Cells = npt.NDArray[np.uint32]
@@ -88,6 +89,13 @@ def _prefix(question: Prefix, place: Place, words: Words) -> tuple[Cells, Flips]
     return hash_words(prefix, constants, question.cell_bits), flips
 
 
+def _tagged_prefix(question: TaggedPrefix, place: Place, words: Words) -> tuple[Cells, Flips]:
+    keys = cut(words, place.width - question.bits, question.bits, room=question.tag_bits)
+    put_on_top(keys, question.bits, bucket_of(place._replace(row=0), words, question.tag_bits))
+    constants = place.public.constants(CELL, (place.group, place.question, place.row), 1 + keys.shape[1])
+    return hash_words(keys, constants, question.cell_bits), no_flips(words)
+
+
 def _chunk(question: Chunk, place: Place, words: Words) -> tuple[Cells, Flips]:
     chunk = cut(words, place.width - question.start - question.bits, question.bits)[:, 0]
     bucket = bucket_of(place, words, question.bucket_bits, question.quotient_bits)
@@ -102,4 +110,9 @@ def _code_bit(question: CodeBit, place: Place, words: Words) -> tuple[Cells, Fli
 
 
 Fast = Callable[[Any, Place, Words], tuple[Cells, Flips]]
-_FAST: dict[str, Fast] = {Prefix.kind: _prefix, Chunk.kind: _chunk, CodeBit.kind: _code_bit}
+_FAST: dict[str, Fast] = {
+    Prefix.kind: _prefix,
+    TaggedPrefix.kind: _tagged_prefix,
+    Chunk.kind: _chunk,
+    CodeBit.kind: _code_bit,
+}

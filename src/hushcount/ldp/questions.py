@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp.public_randomness import BUCKET, CELL, SHARED, SIGN, WIDEST_HASH, PublicRandomness
 from hushcount.ldp.symbols import WIDEST_ITEM
+from hushcount.ldp.tagged_prefix import TaggedPrefix
 from hushcount.privacy import check_count
 
 MOST_ROWS = 1 << 16
@@ -243,7 +244,7 @@ class CodeBit:
 
 
 # By the kind that stands in the manifest. A new kind is added here, in a module as light as this one.
-KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in (Prefix, Chunk, CodeBit)}
+KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in (Prefix, TaggedPrefix, Chunk, CodeBit)}
 
 
 def from_dict(fields: object) -> Question:
