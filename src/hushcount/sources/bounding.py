@@ -7,30 +7,30 @@ Proof: docs/proofs/bounding.md.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.errors import DataError, HushcountError
 from hushcount.privacy import check_count
 from hushcount.randomness import fresh_key
-from hushcount.sources.failures import guarded
-from hushcount.sources.json_lines import ROWS, literal
+from hushcount.sources.json_lines import literal
+from hushcount.sources.out_of_core import MEMORY, OutOfCore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hushcount.sources.batches import Batch, Source
 
-MEMORY = "512MB"
+FAILURES = (
+    "Bringing the rows of each user together needs more memory or disk space than there is.",
+    "The rows of each user could not be brought together.",
+)
 Mask = npt.NDArray[np.bool_]
 
 
@@ -124,29 +124,17 @@ class BoundedUsers:
     ) -> Iterator[tuple[pa.Array, pa.Array]]:
         """Yield users and keys, row by row; `tell` hears of every batch as it is read."""
         types = self.source.columns.without_user().types
-        feed = _Feed(self.source, tell)
         cut = Cut(self.bound)
-        for rows in guarded(self._sorted(feed), feed.failure):
+        sort = OutOfCore(lambda: order_query(fresh_key().hex()), *FAILURES, self.memory)
+        for rows in sort.batches(self.source, partial(_record, tell)):
             users, keys = cut.kept(rows.column("user"), rows.column("key"))
             yield users, restored(keys, types[0]) if len(types) == 1 else keys
 
-    def _sorted(self, feed: _Feed) -> Iterator[pa.RecordBatch]:
-        import duckdb
 
-        folder = tempfile.mkdtemp(prefix="hushcount-")
-        options: dict[str, Any] = {"threads": 2, "memory_limit": self.memory, "temp_directory": folder}
-        try:
-            with closing(feed), duckdb.connect(config=options) as connection:
-                reader = feed.reader()
-                if reader is not None:
-                    rows: Any = connection.from_arrow(reader)
-                    yield from rows.query("rows", order_query(fresh_key().hex())).to_arrow_reader(ROWS)
-        except Exception as error:
-            if feed.interrupted(error):
-                raise KeyboardInterrupt from None
-            raise
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+def _record(tell: Callable[[Batch], None], batch: Batch) -> pa.RecordBatch:
+    tell(batch)
+    columns = [stored(batch.keys.field("user")), stored(batch.keys.field("key"))]
+    return pa.RecordBatch.from_arrays(columns, ["user", "key"])
 
 
 def order_query(secret: str) -> str:
@@ -155,61 +143,6 @@ def order_query(secret: str) -> str:
     user = f'hash(hash({literal(secret)}, "user"))'
     pair = f'hash(hash({literal(secret)}, "user", key))'
     return f'SELECT "user", key FROM rows ORDER BY {user}, "user", {pair}, key'
-
-
-class _Feed:
-    """Batches of a source as an Arrow stream for DuckDB, and what went wrong while they were read."""
-
-    def __init__(self, source: Source, tell: Callable[[Batch], None]) -> None:
-        self._batches = source.batches()
-        self._tell = tell
-        self._failure: BaseException | None = None
-
-    def reader(self) -> pa.RecordBatchReader | None:
-        """The stream; None of a source without rows."""
-        first = next(self._batches, None)
-        if first is None:
-            return None
-        start = self._record(first)
-        return pa.RecordBatchReader.from_batches(start.schema, self._records(start))
-
-    def _records(self, start: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        yield start
-        try:
-            for batch in self._batches:
-                yield self._record(batch)
-        except BaseException as error:  # DuckDB turns it into words of its own
-            self._failure = error
-            raise
-
-    def _record(self, batch: Batch) -> pa.RecordBatch:
-        self._tell(batch)
-        columns = [stored(batch.keys.field("user")), stored(batch.keys.field("key"))]
-        return pa.RecordBatch.from_arrays(columns, ["user", "key"])
-
-    def failure(self, error: Exception) -> HushcountError:
-        """The sentence in place of DuckDB's, which quotes the data: the source's, if it began there."""
-        import duckdb
-
-        if isinstance(self._failure, HushcountError):
-            return self._failure
-        if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
-            return DataError(
-                "Bringing the rows of each user together needs more memory or disk space than there is."
-            )
-        return DataError("The rows of each user could not be brought together.")
-
-    def interrupted(self, error: Exception) -> bool:
-        """Whether Ctrl-C ended the sort, or the reading for it."""
-        if self._failure is not None or isinstance(error, HushcountError):
-            return isinstance(self._failure, KeyboardInterrupt)
-        return "interrupt" in str(error).lower()
-
-    def close(self) -> None:
-        """Stop reading."""
-        close = getattr(self._batches, "close", None)
-        if close is not None:
-            close()
 
 
 def stored(column: pa.Array) -> pa.Array:

@@ -1,0 +1,113 @@
+"""Queries over all rows of a source by DuckDB: in little memory, and beyond that in a private folder."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hushcount.errors import DataError, HushcountError
+from hushcount.sources.failures import guarded
+from hushcount.sources.json_lines import ROWS
+
+if TYPE_CHECKING:
+    from hushcount.sources.batches import Batch, Source
+
+    Record = Callable[[Batch], pa.RecordBatch]
+
+MEMORY = "512MB"
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfCore:
+    """A query of `rows`, which are the records of a source, and what to say when it fails.
+
+    DuckDB works in `memory`, and beyond that in a private folder (0700) that is removed at the end, whatever
+    the end is. Its own words, which quote the data, go no further: `too_large` and `failed` stand for them.
+    """
+
+    query: Callable[[], str]
+    too_large: str
+    failed: str
+    memory: str = MEMORY
+
+    def batches(self, source: Source, record: Record) -> Iterator[pa.RecordBatch]:
+        """Yield the result, in order."""
+        feed = _Feed(source, record)
+
+        def sentence(error: Exception) -> HushcountError:
+            return feed.failure or DataError(self.too_large if _out_of_memory(error) else self.failed)
+
+        yield from guarded(self._result(feed), sentence)
+
+    def _result(self, feed: _Feed) -> Iterator[pa.RecordBatch]:
+        import duckdb
+
+        folder = tempfile.mkdtemp(prefix="hushcount-")
+        options: dict[str, Any] = {"threads": 2, "memory_limit": self.memory, "temp_directory": folder}
+        try:
+            with closing(feed), duckdb.connect(config=options) as connection:
+                reader = feed.reader()
+                if reader is not None:
+                    rows: Any = connection.from_arrow(reader)
+                    yield from rows.query("rows", self.query()).to_arrow_reader(ROWS)
+        except Exception as error:
+            if feed.interrupted(error):
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _out_of_memory(error: Exception) -> bool:
+    import duckdb
+
+    return isinstance(error, duckdb.OutOfMemoryException | MemoryError)
+
+
+class _Feed:
+    """Batches of a source as an Arrow stream for DuckDB, and what went wrong while they were read."""
+
+    def __init__(self, source: Source, record: Record) -> None:
+        self._batches = source.batches()
+        self._record = record
+        self._failure: BaseException | None = None
+
+    def reader(self) -> pa.RecordBatchReader | None:
+        """The stream; None of a source without rows."""
+        first = next(self._batches, None)
+        if first is None:
+            return None
+        start = self._record(first)
+        return pa.RecordBatchReader.from_batches(start.schema, self._records(start))
+
+    def _records(self, start: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        yield start
+        try:
+            for batch in self._batches:
+                yield self._record(batch)
+        except BaseException as error:  # DuckDB turns it into words of its own
+            self._failure = error
+            raise
+
+    @property
+    def failure(self) -> HushcountError | None:
+        """What the source itself said, if the failure began there."""
+        return self._failure if isinstance(self._failure, HushcountError) else None
+
+    def interrupted(self, error: Exception) -> bool:
+        """Whether Ctrl-C ended the query, or the reading for it."""
+        if self._failure is not None or isinstance(error, HushcountError):
+            return isinstance(self._failure, KeyboardInterrupt)
+        return "interrupt" in str(error).lower()
+
+    def close(self) -> None:
+        """Stop reading."""
+        close = getattr(self._batches, "close", None)
+        if close is not None:
+            close()
