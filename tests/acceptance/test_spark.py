@@ -49,10 +49,11 @@ def events(session, rows):
 
 def sketches(frame, build=None, **rule):
     from hushcount.engines import spark as engine
+    from hushcount.engines import spark_columns
     from hushcount.engines.partitioning import Partitioning
     from hushcount.sources.keys import KeyColumns
 
-    columns = engine.key_columns(frame, KeyColumns.of("key", "auto"))
+    columns = spark_columns.key_columns(frame, KeyColumns.of("key", "auto"))
     task = engine.ShardTask(columns, engine.EVENTS, COUNTERS)
     wrapped = build(task) if build is not None else None
     return engine.shard_sketches(frame, task, Partitioning(SHARDS, **rule), secret=SECRET, build=wrapped)
@@ -146,17 +147,64 @@ def test_users(spark, mechanism):
 
 def test_each_user_is_cut(spark):
     from hushcount.engines import spark as engine
+    from hushcount.engines import spark_columns
     from hushcount.sources.bounding import AllRows, DistinctPairs
     from hushcount.sources.keys import KeyColumns
 
     rows = [(user, f"k{i % 7}") for user in range(50) for i in range(20)] + [(None, "k1"), (1, None)]
     frame = spark.createDataFrame(rows, "user int, key string")
-    columns = engine.key_columns(frame, KeyColumns.of("key", "auto").with_user("user"))
+    columns = spark_columns.key_columns(frame, KeyColumns.of("key", "auto").with_user("user"))
     pairs = [tuple(row) for row in engine.bounded(frame, columns, DistinctPairs(3)).collect()]
     assert len(set(pairs)) == len(pairs) == 150
     assert set(Counter(user for _, user in pairs).values()) == {3}
     kept = [tuple(row) for row in engine.bounded(frame, columns, AllRows(5)).collect()]
     assert Counter(user for _, user in kept) == dict.fromkeys(range(50), 5)
+
+
+@pytest.mark.parametrize("mechanism", ["shards", "gaussian"])
+def test_text_read_as_numbers_is_one_key_of_a_user(spark, mechanism):
+    """The same number in three spellings: a user still counts once, and the key lies in one shard."""
+    frame = spark.range(4000).selectExpr("id AS user", "explode(array('7', ' 7', '007')) AS key")
+    options = {"user": "user", "max_keys": 3, "shards": 4, "counters": 16, "mechanism": mechanism}
+    release = hc.engines.spark.top(frame, column="key", key_type="int", **options, **BUDGET)
+    assert release.keys.column("key").to_pylist() == [7]
+    assert release.at_confidence(1 - 1e-9).table.to_pylist()[0]["lower"] <= 4000
+    assert 3500 < release.table.to_pylist()[0]["count"] < 4500
+
+
+def test_names_and_types_that_spark_makes_hard(spark):
+    frame = spark.range(3000).selectExpr(
+        "id AS `u.v`", "'a' AS `k.x``y`", "timestamp'2020-01-01 00:00:00' AS hushcount_hash"
+    )
+    for column in ("k.x`y", "hushcount_hash", ["k.x`y", "hushcount_hash"]):
+        options = {"user": "u.v", "max_keys": 1, "shards": 2, "counters": 16}
+        release = hc.engines.spark.top(frame, column=column, **options, **BUDGET)
+        assert len(release) == 1
+        assert set(release.keys.column_names) == ({"key"} if isinstance(column, str) else set(column))
+    dealt = hc.engines.spark.top(frame, column="hushcount_hash", row_id="u.v", shards=2, **BUDGET)
+    assert dealt.keys.column("key")[0].as_py().year == 2020
+
+
+@pytest.mark.parametrize(
+    ("expression", "sentence"),
+    [
+        (
+            "collate('tea', 'UTF8_LCASE') AS key",
+            "Column 'key' compares text by a collation; collate it by UTF8_BINARY first.",
+        ),
+        ("'tea' AS key|'milk' AS KEY", "The frame has key columns whose names Spark does not tell apart."),
+        (
+            "double(id) AS key",
+            "Column 'key' holds floating point numbers; bin or round them to whole numbers first.",
+        ),
+    ],
+)
+def test_columns_that_cannot_be_keys(spark, expression, sentence):
+    """Equal under a collation is not equal in a sketch: which spelling is kept would depend on the order."""
+    frame = spark.range(10).selectExpr(*expression.split("|"))
+    with pytest.raises(hc.errors.HushcountError) as refused:
+        hc.engines.spark.top(frame, column="key", **BUDGET)
+    assert str(refused.value) == sentence
 
 
 def test_files_as_shards_only_on_the_word_of_the_caller(spark, tmp_path):

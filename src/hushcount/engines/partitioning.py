@@ -35,7 +35,7 @@ class Partitioning:
         given = [name for name, value in self._rules() if value is not None]
         if len(given) > 1:
             raise ParameterError(f"rows are dealt to shards by one rule, got {' and '.join(given)}.")
-        if (self.by == "file") != bool(self.files_cut_by):
+        if (self.by == "file") != bool((self.files_cut_by or "").strip()):
             raise ParameterError(
                 'partition_by="file" goes with files_cut_by, your word on the attribute of a row by which'
                 " files are cut."

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hushcount.engines.partitioning import COUNTERS, SHARDS, Partitioning
+from hushcount.engines.spark_columns import dealt_by, quoted_names
 from hushcount.engines.spark_files import quoted, spark_module
 from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.randomness import fresh_key
@@ -23,7 +24,7 @@ from hushcount.sources.failures import attempt
 from hushcount.sources.keys import KeyColumns
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from hushcount.release import Release
 
@@ -70,15 +71,6 @@ def new_sketch(kind: str, counters: int) -> Any:
     return SpaceSaving(counters=counters)
 
 
-def key_columns(frame: DataFrame, columns: KeyColumns) -> KeyColumns:
-    """The columns of a frame with their types, or a refusal; nothing is read."""
-    pandas_types = spark_module("pyspark.sql.pandas.types")
-    found = columns.within(frame.columns, "the frame")
-    sentence = ParameterError("The frame has key columns of types that cannot be keys.")
-    schema = attempt(lambda _: sentence, pandas_types.to_arrow_schema, frame.select(*_quoted(found)).schema)
-    return found.typed(schema.types)
-
-
 def shard_sketches(
     frame: DataFrame,
     task: ShardTask,
@@ -106,11 +98,11 @@ def shard_sketches(
 def sorted_rows(frame: DataFrame, task: ShardTask, partitioning: Partitioning, secret: int) -> DataFrame:
     """The key columns, dealt to shards and sorted there by functions of the row alone."""
     functions = spark_module("pyspark.sql.functions")
-    columns = _quoted(task.columns)
+    columns = quoted_names(task.columns)
     keyed = functions.lit(secret)
     hashed = frame.select(
         *columns,
-        functions.xxhash64(keyed, *_dealt_by(frame, task.columns, partitioning)).alias(HASH),
+        functions.xxhash64(keyed, *dealt_by(frame, task.columns, partitioning)).alias(HASH),
         functions.xxhash64(keyed, *columns).alias(PAIR),
     )
     for name in columns:
@@ -120,24 +112,10 @@ def sorted_rows(frame: DataFrame, task: ShardTask, partitioning: Partitioning, s
     return hashed.repartition(partitioning.shards, HASH).sortWithinPartitions(*order).select(*columns)
 
 
-def _dealt_by(frame: DataFrame, columns: KeyColumns, partitioning: Partitioning) -> list[Column]:
-    functions = spark_module("pyspark.sql.functions")
-    if partitioning.user is not None:
-        return [functions.col(quoted(partitioning.user))]
-    if partitioning.row_id is not None:
-        KeyColumns.of(partitioning.row_id, "auto").within(frame.columns, "the frame")
-        return [functions.col(quoted(partitioning.row_id))]
-    if partitioning.by == "file":
-        if not frame.inputFiles():
-            raise ParameterError('partition_by="file" needs a frame that is read from files.')
-        return [functions.input_file_name()]
-    return [functions.col(name) for name in _quoted(columns)]
-
-
 def bounded(frame: DataFrame, columns: KeyColumns, bound: Bound, secret: int | None = None) -> DataFrame:
     """What is kept of each user: a function of that user's rows and of a key drawn for the run."""
     functions = spark_module("pyspark.sql.functions")
-    names = _quoted(columns)
+    names = quoted_names(columns)
     rows = frame.select(*names)
     for name in names:
         rows = rows.filter(functions.col(name).isNotNull())
@@ -183,6 +161,8 @@ def top(
     """
     from hushcount.jobs.spark import top_of_frame
 
+    if not hasattr(frame, "mapInArrow"):
+        raise ParameterError(f"frame must be a Spark frame, got {type(frame).__name__}.")
     user = options.get("user")
     partitioning = Partitioning(shards, partition_by, row_id, user, files_cut_by)
     return top_of_frame(
@@ -192,10 +172,6 @@ def top(
 
 def _secret() -> int:
     return int.from_bytes(fresh_key()[:8], "big", signed=True)
-
-
-def _quoted(columns: KeyColumns) -> list[str]:
-    return [quoted(name) for name in columns.names]
 
 
 def _failure(error: Exception) -> HushcountError:

@@ -13,10 +13,10 @@ from hushcount.engines.spark import (
     USERS,
     ShardTask,
     bounded,
-    key_columns,
     new_sketch,
     shard_sketches,
 )
+from hushcount.engines.spark_columns import key_columns, renamed
 from hushcount.engines.spark_files import read_files
 from hushcount.errors import ParameterError
 from hushcount.jobs.counting import Request, check_length
@@ -40,7 +40,7 @@ RELIABLE = 0.95
 
 def top_of_frame(
     frame: DataFrame,
-    column: str | Sequence[str],
+    column: str | Sequence[str] | None,
     partitioning: Partitioning,
     *,
     counters: int = COUNTERS,
@@ -52,7 +52,7 @@ def top_of_frame(
     names = {field.name for field in fields(UserSettings)}
     users = UserSettings(**{name: value for name, value in options.items() if name in names})
     settings = ReleaseSettings(**{name: value for name, value in options.items() if name not in names})
-    columns = KeyColumns.of(column if isinstance(column, str) else list(column), key_type)
+    columns = KeyColumns.of(column if column is None or isinstance(column, str) else list(column), key_type)
     return release_frame(frame, columns, partitioning, counters, (settings, users))
 
 
@@ -85,12 +85,13 @@ def release_frame(
     """Check what is asked for, let Spark count, release and write."""
     settings, users = asked
     _refuse(settings, users)
+    columns = key_columns(frame, columns if users.user is None else columns.with_user(users.user))
+    frame, safe, rule = renamed(frame, columns, partitioning)
     if users.user is None:
-        columns = key_columns(frame, columns)
-        release, notes = _events(frame, ShardTask(columns, EVENTS, counters), partitioning, settings)
+        release = _events(frame, ShardTask(safe, EVENTS, counters), rule, settings)
+        notes: tuple[str, ...] = (partitioning.note,)
     else:
-        columns = key_columns(frame, columns.with_user(users.user))
-        release, notes = _users(frame, (columns, counters), partitioning, asked)
+        release, notes = _users(frame, (safe, counters), rule, asked)
     origin = Origin(columns.without_user(), release.guarantee.unit, (*columns.notes, *notes))
     assumed = (*release.guarantee.assumptions, *partitioning.assumptions)
     release = replace(release, guarantee=replace(release.guarantee, assumptions=assumed))
@@ -106,11 +107,11 @@ def _refuse(settings: ReleaseSettings, users: UserSettings) -> None:
 
 def _events(
     frame: DataFrame, task: ShardTask, partitioning: Partitioning, settings: ReleaseSettings
-) -> tuple[Release, tuple[str, ...]]:
+) -> Release:
     settings.release([new_sketch(task.kind, task.counters)], EVENT)  # refuse before Spark starts
     sketches = shard_sketches(frame, task, partitioning)
     check_length(sum(sketch.total for sketch in sketches), settings.max_events)
-    return settings.release(sketches, EVENT), (partitioning.note,)
+    return settings.release(sketches, EVENT)
 
 
 def _users(

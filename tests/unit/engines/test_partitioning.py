@@ -47,6 +47,7 @@ ASSERTION = (
         ),
         ({"by": "file"}, ASSERTION),
         ({"by": "file", "files_cut_by": ""}, ASSERTION),
+        ({"by": "file", "files_cut_by": "  "}, ASSERTION),
         ({"files_cut_by": "country"}, ASSERTION),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from tests.spark_session import need_java
 
 from hushcount.engines import spark_files
-from hushcount.engines.spark import EVENTS, USERS, ShardTask, new_sketch, shard_digests
+from hushcount.engines.spark import EVENTS, USERS, ShardTask, new_sketch, shard_digests, top
 from hushcount.errors import ParameterError
 from hushcount.sketches.codec import load
 from hushcount.sources.keys import KeyColumns
@@ -87,3 +87,9 @@ def test_without_java_tests_are_skipped_loudly_or_fail(monkeypatch, tmp_path, re
     with pytest.raises(outcome) as stopped:
         need_java()
     assert str(stopped.value) == sentence
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(ParameterError) as refused:
+        top([1, 2], column="key", epsilon=1.0, delta=1e-6)
+    assert str(refused.value) == "frame must be a Spark frame, got list."
