@@ -1,0 +1,1 @@
+"""Compiled loops over arrays; each has an obvious twin in tests."""
