@@ -20,16 +20,23 @@ class PrivacyUnit:
 
     name: str
     protects: str
+    relation: str | None = None  # where it is not to add or remove one
 
     @property
     def neighbours(self) -> str:
         """The neighbouring relation in words."""
-        return f"add or remove one {self.name}"
+        return self.relation or f"add or remove one {self.name}"
 
 
 EVENT = PrivacyUnit("event", "one event, not one person")
 USER = PrivacyUnit("user", "one user, with everything they contribute")
 RESULT_ROW = PrivacyUnit("row of the SQL result", "one row of the SQL result, not one person")
+
+LOCAL_USER = PrivacyUnit(
+    "user",
+    "the item of one user, from the collector too",
+    "any two items of one user, or an item and none",
+)
 
 
 @dataclass(frozen=True, slots=True)

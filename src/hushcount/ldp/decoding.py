@@ -1,0 +1,85 @@
+"""What a protocol's decoder gets and gives, and where to find it by the name of the protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import ParameterError
+from hushcount.ldp.manifest import Manifest
+from hushcount.ldp.tallies import QuestionTallies
+
+Floats = npt.NDArray[np.float64]
+
+# Protocol of the manifest: module and function of its decoder.
+DECODERS = {
+    "tree_hist": ("hushcount.ldp.tree_hist", "decode"),
+    "bitstogram": ("hushcount.ldp.bitstogram", "decode"),
+    "bitstogram_binary": ("hushcount.ldp.bitstogram", "decode_binary"),
+    "explicit_hist": ("hushcount.ldp.explicit_hist", "decode"),
+    "hashtogram": ("hushcount.ldp.hashtogram", "decode"),
+    "succinct_hist": ("hushcount.ldp.succinct_hist", "decode"),
+    "tree_hist_paper": ("hushcount.ldp.tree_hist_paper", "decode"),
+    "bitstogram_paper": ("hushcount.ldp.bitstogram_paper", "decode"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """All that was reported in a campaign: the tallies of every question of every group."""
+
+    manifest: Manifest
+    reports: int
+    groups: tuple[tuple[QuestionTallies, ...], ...]
+
+
+class ErrorOfCounts(Protocol):
+    """The law of an estimate's error, as a function of the count alone."""
+
+    def deviation(self, counts: Floats) -> Floats:
+        """The standard deviation of the estimate of each count."""
+        ...
+
+    def sentences(self) -> tuple[str, ...]:
+        """What it is made of, in words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Heavy items: encoded, with estimates, their error and the threshold they were accepted at."""
+
+    values: Sequence[int]
+    estimates: Floats
+    error: ErrorOfCounts
+    threshold: float
+    notes: tuple[str, ...] = ()
+
+
+class Decoder(Protocol):
+    """Finds the heavy items of a campaign; `threshold` is a count, or None for the manifest's."""
+
+    def __call__(self, collected: Collected, threshold: float | None) -> Found:
+        """Return the items whose estimated count reaches the threshold."""
+        ...
+
+
+def decoder_of(protocol: str) -> Decoder:
+    """The decoder of a protocol."""
+    module, name = DECODERS[protocol]
+    decoder: Decoder = getattr(import_module(module), name)
+    return decoder
+
+
+def check_threshold(threshold: float | None) -> float | None:
+    """Return a threshold above 0, or None, or raise."""
+    if threshold is None:
+        return None
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold > 0:
+        raise ParameterError(f"threshold must be a number above 0, got {threshold!r}.")
+    return float(threshold)
