@@ -195,7 +195,7 @@ def from_dict(fields: object) -> Encoding:
     """Read an encoding from a manifest, or raise ManifestError."""
     kind = fields.get("kind") if isinstance(fields, Mapping) else None
     if not isinstance(fields, Mapping) or not isinstance(kind, str) or kind not in KINDS:
-        raise ManifestError(f"the kind of the encoding must be one of {', '.join(KINDS)}.")
+        raise ManifestError(f"the kind of the encoding must be one that this version knows, got {kind!r}.")
     rest = {name: value for name, value in fields.items() if name != "kind"}
     try:
         encoding: Encoding = KINDS[kind](**rest)
