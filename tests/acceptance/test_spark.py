@@ -127,6 +127,9 @@ def test_a_shard_without_rows_is_a_shard(spark):
     release = hc.engines.spark.top(few, column="key", shards=5, **BUDGET)
     assert release.keys.column("key").to_pylist() == ["tea"]
     assert release.guarantee.parameters["shards"] == 5
+    assert release.error.apart
+    dealt = hc.engines.spark.top(few.withColumn("id", few["key"]), column="key", row_id="id", **BUDGET)
+    assert not dealt.error.apart
 
 
 @pytest.mark.parametrize("mechanism", ["shards", "gaussian"])

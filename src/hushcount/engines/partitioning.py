@@ -45,6 +45,11 @@ class Partitioning:
         return ("user", self.user), ("row_id", self.row_id), ("partition_by", self.by)
 
     @property
+    def keeps_keys_whole(self) -> bool:
+        """Whether all rows of a key go to one shard."""
+        return self.user is None and self.row_id is None and self.by != "file"
+
+    @property
     def assumptions(self) -> tuple[str, ...]:
         """What the caller asserts, in words."""
         if self.files_cut_by is None:

@@ -67,7 +67,8 @@ def _plain(frame: DataFrame, columns: KeyColumns, index: int) -> Column:
     text = functions.regexp_replace(column, r"^[ \t\n\x0B\f\r]+|[ \t\n\x0B\f\r]+$", "")
     number = functions.when(text.rlike("^-?[0-9]+$"), text.try_cast("bigint"))
     refusal = functions.raise_error(functions.lit(NOT_WHOLE)).cast("bigint")
-    return functions.when(column.isNotNull(), functions.coalesce(number, refusal))
+    whole: Column = functions.when(column.isNotNull(), functions.coalesce(number, refusal))
+    return whole
 
 
 def dealt_by(frame: DataFrame, columns: KeyColumns, partitioning: Partitioning) -> list[Column]:

@@ -28,6 +28,7 @@ from hushcount.mechanisms.group import row_budget
 from hushcount.mechanisms.shards import ShardRelease
 from hushcount.mechanisms.user_routes import GROUP, PAMG, Route, user_routes
 from hushcount.privacy import EVENT, USER, check_count
+from hushcount.sketches.shards import DealtByKey
 from hushcount.sources.keys import KeyColumns
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _events(
     settings.release([new_sketch(task.kind, task.counters)], EVENT)  # refuse before Spark starts
     sketches = shard_sketches(frame, task, partitioning)
     check_length(sum(sketch.total for sketch in sketches), settings.max_events)
-    return settings.release(sketches, EVENT)
+    return settings.release(_dealt(sketches, partitioning), EVENT)
 
 
 def _users(
@@ -129,7 +130,16 @@ def _users(
         partitioning = Partitioning(partitioning.shards)
     sketches = shard_sketches(bounded(frame, columns, plan.bound), task, partitioning)
     check_length(sum(sketch.total for sketch in sketches), settings.max_events)
-    return plan.release(_together(plan, sketches)), (*users.notes(), *plan.notes(), partitioning.note)
+    return plan.release(_together(plan, _dealt(sketches, partitioning))), (
+        *users.notes(),
+        *plan.notes(),
+        partitioning.note,
+    )
+
+
+def _dealt(sketches: list[Any], partitioning: Partitioning) -> list[Any]:
+    """The shards, marked where no key is in two of them."""
+    return DealtByKey(sketches) if partitioning.keeps_keys_whole else sketches
 
 
 def _task(plan: UserPlan, columns: KeyColumns, counters: int) -> ShardTask:

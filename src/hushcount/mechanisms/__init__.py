@@ -27,7 +27,7 @@ from hushcount.mechanisms.truncated_geometric import PublicFloorRelease, Truncat
 from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_delta, check_max_events
 from hushcount.randomness import Bits, system_bits
 from hushcount.sketches.shapes import Cells, FloorCounters, Histogram, ManyKeys, Shards, TrackedCells
-from hushcount.sketches.shards import shards_of
+from hushcount.sketches.shards import KeyShards, shards_of
 
 if TYPE_CHECKING:
     from hushcount.release import Release
@@ -58,6 +58,7 @@ DEFAULTS: dict[type, type[Mechanism]] = {
     Histogram: TruncatedGeometric,
     ManyKeys: GaussianSparseHistogram,
     Shards: ShardRelease,
+    KeyShards: ShardRelease,
 }
 
 PURE = (PureRelease.name, BoundedPureRelease.name)

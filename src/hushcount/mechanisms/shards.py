@@ -15,6 +15,7 @@ from hushcount.privacy import Budget
 from hushcount.release import Release
 from hushcount.sketches.merged import sum_by_key
 from hushcount.sketches.shapes import Histogram, Shards
+from hushcount.sketches.shards import KeyShards
 
 if TYPE_CHECKING:
     from hushcount.mechanisms.base import Counts
@@ -69,8 +70,10 @@ class ShardRelease:
         guarantee = self.claim.guarantee(
             self.budget, self.public.unit, {**parameters, "offset": self.law.centre}
         )
-        error = ShardError(self.law, floors, self.floor_law, self.margin)
-        return Release.of(keep(histogram.keys, published), counts, guarantee, error, sum(floors))
+        apart = isinstance(shape, KeyShards)
+        error = ShardError(self.law, floors, self.floor_law, self.margin, apart)
+        floor = max(floors) if apart else sum(floors)
+        return Release.of(keep(histogram.keys, published), counts, guarantee, error, floor)
 
 
 def histogram_budget(budget: Budget) -> Budget:
@@ -94,41 +97,44 @@ def above_floors(shape: Shards, floors: tuple[int, ...]) -> Histogram:
 class ShardError:
     """The count is H - K + median(K) and H - u <= true <= H + sum of floors + u.
 
-    u is 0 unless a noisy floor f + z + `margin` is below its floor f; `floors` are published.
+    u is 0 unless a noisy floor f + z + `margin` is below its floor f; `floors` are published. Where keys are
+    `apart`, each in one shard, the largest floor stands in for their sum, and u is that of one floor.
     """
 
     noise: TruncatedGeometricLaw
     floors: tuple[int, ...]
     floor_law: DiscreteLaplace
     margin: int
+    apart: bool = False
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """One key named beforehand."""
-        each, missed = self._too_low(1 - confidence)
+        """One key named beforehand; its shard, if there is only one, does not depend on the noise."""
+        each, missed = self._too_low(1 - confidence, 1 if self.apart else len(self.floors))
         low, high = self.noise.quantiles(1 - confidence - missed)
         return self.noise.centre - low + each, high - self.noise.centre + self._lost + each
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
         """All keys at once: the noise is bounded, and no noisy floor is too low by more than u."""
-        each, _ = self._too_low(1 - confidence)
+        each, _ = self._too_low(1 - confidence, len(self.floors))
         return self.noise.centre + each, self.noise.largest - self.noise.centre + self._lost + each
 
-    def _too_low(self, failure: float) -> tuple[int, float]:
-        """(u, p): all noisy floors together are more than u too low with probability at most p < failure."""
-        shards = len(self.floors)
+    def _too_low(self, failure: float, shards: int) -> tuple[int, float]:
+        """(u, p): what a key sees of so many floors is more than u too low with probability at most p."""
         one = max(self.floor_law.least_tail(failure / (2 * shards)) - self.margin - 1, 0)
-        return shards * one, shards * float(self.floor_law.tail(self.margin + 1 + one))
+        missed = shards * float(self.floor_law.tail(self.margin + 1 + one))
+        return one if self.apart else shards * one, missed
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""
         below, above = self.interval(confidence)
+        where = "floor of its shard," if self.apart else f"floors of {len(self.floors)} shards, in all"
         return (
             f"With confidence {confidence:g} the true count of a key named beforehand lies between"
             f" count - {below} and count + {above}.",
-            f"count leaves out what lies below the noisy floors of {len(self.floors)} shards, in all up to"
-            f" {self._lost}.",
+            f"count leaves out what lies below the noisy {where} up to {self._lost}.",
         )
 
     @property
     def _lost(self) -> int:
-        return sum(max(floor, 0) for floor in self.floors)
+        above = [max(floor, 0) for floor in self.floors]
+        return max(above) if self.apart else sum(above)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
 from hushcount.sketches.shapes import FloorCounters, Shards
+
+
+@dataclass(frozen=True, slots=True)
+class KeyShards(Shards):
+    """Shards to which events were dealt by their key: no key is in two of them."""
+
+
+class DealtByKey(list[Any]):
+    """Sketches of shards to which events were dealt by their key."""
 
 
 def shards_of(sketches: Sequence[Any]) -> Shards:
@@ -24,7 +33,8 @@ def shards_of(sketches: Sequence[Any]) -> Shards:
     for kind in kinds:
         if kind != kinds[0]:
             raise KeyTypeError(f"keys must have one type in all shards, got {kinds[0]} and {kind}.")
-    return Shards(tuple(_typed(shape, kinds[0] if kinds else pa.string()) for shape in shapes))
+    shape = KeyShards if isinstance(sketches, DealtByKey) else Shards
+    return shape(tuple(_typed(one, kinds[0] if kinds else pa.string()) for one in shapes))
 
 
 def _shape(sketch: Any) -> FloorCounters:

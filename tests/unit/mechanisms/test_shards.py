@@ -13,7 +13,7 @@ from hushcount.mechanisms import release
 from hushcount.mechanisms.shards import ShardRelease, above_floors, histogram_budget
 from hushcount.privacy import Budget
 from hushcount.sketches.shapes import FloorCounters, Shards
-from hushcount.sketches.shards import shards_of
+from hushcount.sketches.shards import DealtByKey, KeyShards, shards_of
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -113,6 +113,41 @@ def test_intervals_and_words():
         f" count - {below} and count + {above}.",
         f"count leaves out what lies below the noisy floors of 2 shards, in all up to {result.floor}.",
     )
+
+
+def test_keys_that_are_in_one_shard_each_lose_one_floor():
+    parts = (part(10, a=500), part(20, b=300), part(900, c=2000))
+    result = ShardRelease(BUDGET).release(KeyShards(parts), SeededBits(4))
+    below, above = result.error.interval(0.95)
+    assert result.floor == max(result.error.floors)
+    assert above - max(result.error.floors) <= 4
+    assert below <= 4
+    assert result.accuracy().sentences[1] == (
+        f"count leaves out what lies below the noisy floor of its shard, up to {result.floor}."
+    )
+    assert release(DealtByKey([hc.SpaceSaving(counters=4)]), epsilon=1.0, delta=1e-6).error.apart
+    assert not release([hc.SpaceSaving(counters=4)], epsilon=1.0, delta=1e-6).error.apart
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "confidence"), [(1.0, 1e-6, 0.95), (0.5, 0.2, 0.9)])
+def test_intervals_of_keys_dealt_by_key_hold(epsilon, delta, confidence):
+    """Each key in its shard, against the truth; with a large delta noisy floors are often too low."""
+    keys = np.random.default_rng(7).zipf(1.3, 100_000) % 5_000
+    true = np.bincount(keys, minlength=5_000)
+    sketches = [hc.SpaceSaving(counters=24) for _ in range(8)]
+    for shard, sketch in enumerate(sketches):
+        sketch.update(keys[keys % 8 == shard])
+    bits = SeededBits(11)
+    named, together = [], []
+    for _ in range(300):
+        result = release(DealtByKey(sketches), epsilon=epsilon, delta=delta, bits=bits)
+        below, above = result.error.interval(confidence)
+        least, most = result.error.simultaneous(confidence)
+        count = dict(zip(result.keys["key"].to_pylist(), result.counts.to_pylist(), strict=True))
+        named.append(1 not in count or count[1] - below <= true[1] <= count[1] + above)
+        together.append(all(value - least <= true[key] <= value + most for key, value in count.items()))
+    # 300 draws at failure 0.1: 60 misses or more have probability below 1e-7; the stated bounds are wider
+    assert min(sum(named), sum(together)) > 240
 
 
 @pytest.mark.parametrize(("shards", "confidence"), [(1, 0.95), (8, 0.95), (64, 0.5), (64, 1 - 1e-9)])
