@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -51,20 +52,16 @@ class ClientState:
         return self.budget is None or self.spent + Fraction(manifest.epsilon) <= Fraction(self.budget)
 
     def remember(self, manifest: Manifest, report: bytes, spends: bool) -> None:
-        """Store the report for a campaign, and what it spends; in the file too, where there is one."""
-        self._reports[manifest.id] = (manifest.epsilon if spends else "0", report)
+        """Store the report for a campaign, and what it spends: in the file first, where there is one."""
+        entry = (manifest.epsilon if spends else "0", report)
         if self._path is not None:
             with atomic_file(self._path, PRIVATE) as stream:
-                stream.write(self.to_json().encode() + b"\n")
+                stream.write(_json(self.budget, {**self._reports, manifest.id: entry}).encode() + b"\n")
+        self._reports[manifest.id] = entry
 
     def to_json(self) -> str:
         """The state as JSON, for any storage."""
-        reports = {
-            campaign: {"epsilon": epsilon, "report": report.hex()}
-            for campaign, (epsilon, report) in self._reports.items()
-        }
-        state = {"version": STATE_VERSION, "budget": self.budget, "reports": reports}
-        return json.dumps(state, sort_keys=True, separators=(",", ":"))
+        return _json(self.budget, self._reports)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ClientState:
@@ -97,6 +94,15 @@ def _budget_text(budget: float | str) -> str:
         return epsilon_text(budget)
     except ParameterError as error:
         raise ParameterError("budget: " + str(error)) from None
+
+
+def _json(budget: str | None, entries: Mapping[str, tuple[str, bytes]]) -> str:
+    reports = {
+        campaign: {"epsilon": epsilon, "report": report.hex()}
+        for campaign, (epsilon, report) in entries.items()
+    }
+    state = {"version": STATE_VERSION, "budget": budget, "reports": reports}
+    return json.dumps(state, sort_keys=True, separators=(",", ":"))
 
 
 def _entry(fields: Any) -> tuple[str, bytes]:
