@@ -55,12 +55,16 @@ class PublicParameters:
 NOTHING_PUBLIC = PublicParameters()
 
 
-class Mechanism(Protocol):
-    """Noise and threshold for the shapes it is proved for, calibrated once at construction."""
+class Proved(Protocol):
+    """What is proved for some shapes only."""
 
     name: ClassVar[str]
     accepts: ClassVar[tuple[type, ...]]
     way_out: ClassVar[str]
+
+
+class Mechanism(Proved, Protocol):
+    """Noise and threshold for the shapes it is proved for, calibrated once at construction."""
 
     def __init__(self, budget: Budget, public: PublicParameters) -> None: ...
 
@@ -75,7 +79,7 @@ SHAPE_WAYS_OUT: dict[type, str] = {
 }
 
 
-def check_shape(mechanism: type[Mechanism] | Mechanism, shape: object) -> None:
+def check_shape(mechanism: type[Proved] | Proved, shape: object) -> None:
     """Raise unless the mechanism is proved for this shape."""
     if not isinstance(shape, mechanism.accepts):
         proved = " or ".join(kind.__name__ for kind in mechanism.accepts)

@@ -38,6 +38,7 @@ _CLASSES = {
     "count-min": ("hushcount.sketches.linear", "CountMin"),
     "count-sketch": ("hushcount.sketches.linear", "CountSketch"),
     "tracked": ("hushcount.sketches.tracked", "TrackedSketch"),
+    "hierarchy": ("hushcount.sketches.hierarchy", "HierarchySketch"),
 }
 
 

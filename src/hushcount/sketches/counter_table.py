@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +17,10 @@ from hushcount.randomness import fresh_key
 from hushcount.sketches._kernels import counter_table as layout
 from hushcount.sketches._kernels import entries as kernels
 from hushcount.sketches._kernels import update
-from hushcount.sketches.keys import ByteKeys, Keys, Words
+from hushcount.sketches.keys import ByteKeys, Keys, Octets, Words
 
 Counts = npt.NDArray[np.int64]
+Offsets = npt.NDArray[np.uint32] | Words
 
 LEAST_SLOTS = 256
 LEAST_ARENA = 1 << 14
@@ -85,9 +88,20 @@ class CounterTable:
     def count(self, keys: Keys) -> None:
         """Count keys in their order."""
         if isinstance(keys, ByteKeys):
-            self._count_bytes(keys)
+            self.count_spans(keys.data, keys.offsets[:-1], keys.offsets[1:])
         else:
             update.update_integers(self._table, keys)
+
+    def count_spans(self, data: Octets, begins: Offsets, ends: Offsets) -> None:
+        """Count the byte strings data[begins[i] : ends[i]] in their order."""
+        if len(ends) and int(ends[-1] - begins[0]) > layout.LONGEST < int((ends - begins).max()):
+            raise DataError(f"A key is longer than {layout.LONGEST} bytes; shorten or hash such keys first.")
+        done = update.update_bytes(self._table, data, begins, ends, 0)
+        while done < len(begins):
+            block = slice(done, done + layout.BLOCK)
+            lengths = ends[block] - begins[block]
+            self._make_room(int(lengths.sum(dtype=np.int64)) + 16 * len(lengths))
+            done = update.update_bytes(self._table, data, begins, ends, done)
 
     def lookup(self, keys: Keys) -> Counts:
         """Counts of keys, 0 for those not tracked."""
@@ -113,16 +127,6 @@ class CounterTable:
         else:
             kernels.restore_integers(self._table, keys, counts)
 
-    def _count_bytes(self, keys: ByteKeys) -> None:
-        if int(keys.offsets[-1] - keys.offsets[0]) > layout.LONGEST < int(np.diff(keys.offsets).max()):
-            raise DataError(f"A key is longer than {layout.LONGEST} bytes; shorten or hash such keys first.")
-        done = update.update_bytes(self._table, keys.data, keys.offsets, 0)
-        while done < len(keys):
-            stop = min(done + layout.BLOCK, len(keys))
-            block = int(keys.offsets[stop] - keys.offsets[done]) + 16 * (stop - done)
-            self._make_room(block)
-            done = update.update_bytes(self._table, keys.data, keys.offsets, done)
-
     def _make_room(self, more: int) -> None:
         """Compact the arena, into a larger one if need be, so that `more` bytes fit and as much again."""
         live = kernels.live_bytes(self._table)
@@ -130,6 +134,24 @@ class CounterTable:
         while size < 2 * live + more:
             size *= 2
         self._table = kernels.compact(self._table, np.empty(size, np.uint8))
+
+
+def side_by_side(tables: Sequence[CounterTable]) -> layout.Table:
+    """Move tables of one size into common arrays, one row a table, which a kernel may walk through."""
+    parts = zip(*(table._table for table in tables), strict=True)
+    common = layout.Table(*(_rows_of(part) for part in parts))
+    for index, table in enumerate(tables):
+        table._table = layout.Table(*(part[index] for part in common))
+    return common
+
+
+def _rows_of(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    shape = (len(parts), *parts[0].shape)
+    size = len(parts) * parts[0].nbytes
+    common = _zeros(-(-size // 8)).view(np.uint8)[:size].view(parts[0].dtype).reshape(shape)
+    for row, part in zip(common, parts, strict=True):
+        row[...] = part
+    return common
 
 
 def _fresh_state(counters: int, rule: Rule) -> Words:

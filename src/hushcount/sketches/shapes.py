@@ -126,3 +126,16 @@ class LeafCounts:
     hierarchy: Hierarchy
     batches: Callable[[], Iterator[LeafBatch]]
     unit: PrivacyUnit = EVENT
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCounters:
+    """One event moves `total` by one and every level in the way of FloorCounters, all of them together.
+
+    `total` is the number of events, which is the count of the root; `levels` are the summaries of level 1
+    to the leaves, each of the nodes of the same events in the same order.
+    """
+
+    hierarchy: Hierarchy
+    total: int
+    levels: tuple[FloorCounters, ...]

@@ -172,8 +172,8 @@ def update_integers(table: Any, values: Any) -> Any:
 
 
 @kernel
-def update_bytes(table: Any, data: Any, offsets: Any, first: Any) -> Any:
-    """Count byte strings in their order from number `first` on.
+def update_bytes(table: Any, data: Any, begins: Any, ends: Any, first: Any) -> Any:
+    """Count the byte strings data[begins[i] : ends[i]] in their order from number `first` on.
 
     Returns how many of them have been counted: all, or as many as the arena surely has room for.
     """
@@ -182,13 +182,13 @@ def update_bytes(table: Any, data: Any, offsets: Any, first: Any) -> Any:
     buckets = np.empty(BLOCK, np.uint64)
     starts = np.empty(BLOCK, np.uint64)
     lengths = np.empty(BLOCK, np.uint64)
-    for start in range(first, offsets.size - 1, BLOCK):
-        count = min(BLOCK, offsets.size - 1 - start)
+    for start in range(first, begins.size, BLOCK):
+        count = min(BLOCK, begins.size - start)
         prepare(table)
         need = _U(0)
         for index in range(count):
-            starts[index] = _U(offsets[start + index])
-            lengths[index] = _U(offsets[start + index + 1]) - starts[index]
+            starts[index] = _U(begins[start + index])
+            lengths[index] = _U(ends[start + index]) - starts[index]
             keys[index] = hash_bytes(data, starts[index], lengths[index], table.state[KEY], table.state[ODD])
             buckets[index] = bucket_of(table, keys[index])
             prefetch(table.rows, buckets[index] << _THREE)
@@ -198,4 +198,4 @@ def update_bytes(table: Any, data: Any, offsets: Any, first: Any) -> Any:
         if table.refs.size > IN_CACHE:
             foresee(table, keys, buckets, count)
         advance(table, borrow(keys), borrow(buckets), count, (borrow(data), borrow(starts), borrow(lengths)))
-    return offsets.size - 1
+    return begins.size
