@@ -157,7 +157,7 @@ def _least_scale(kind: Callable[[Fraction], Law], tests: int, budget: Budget) ->
         return failures.all_fail(tests, budget.epsilon) * (1 + SAFETY) <= budget.delta
 
     high = 1 / budget.epsilon
-    while not private(high):
+    while high > LARGEST_SCALE or not private(high):
         high *= 2
         if high > LARGEST_SCALE:
             raise ParameterError(
