@@ -13,8 +13,9 @@ from hushcount.ldp.client_state import ClientState
 from hushcount.ldp.encodings import Integers
 from hushcount.ldp.groups import Group
 from hushcount.ldp.manifest import Manifest
-from hushcount.ldp.questions import Chunk, CodeBit, Prefix
+from hushcount.ldp.questions import KINDS, Chunk, CodeBit, Prefix
 from hushcount.ldp.response import ONE, exp_below, respond, response_probability
+from hushcount.ldp.tagged_prefix import TaggedPrefix
 
 ALL = 1 << 32
 HALF = 1 << 31
@@ -28,7 +29,10 @@ QUESTIONS = {
     "signed hashed prefix": Prefix(3, 4, 2, 1),
     "signed item": Prefix(3, 1, 3, 1),
     "chunk": Chunk(1, 1, 2, 2),
+    "chunk, top bits kept": Chunk(1, 2, 1, 2, 1),
     "code bit": CodeBit(2, CODE, 2),
+    "code bit, top bits kept": CodeBit(2, CODE, 2, 2),
+    "tagged prefix": TaggedPrefix(1, 2, 2, 2),
 }
 
 
@@ -77,6 +81,10 @@ def test_every_pair_of_items(name, epsilon, bits):
     assert all(is_private(ratio, epsilon) for ratio in ratios)
     # And none is wasted: some nonce tells two items apart, and then the whole epsilon is spent.
     assert max(ratios) > exp_between(Fraction(epsilon))[1] * (1 - Fraction(1, 2**58))
+
+
+def test_every_kind_of_question_is_among_them():
+    assert {question.kind for question in QUESTIONS.values()} == set(KINDS)
 
 
 def test_two_questions_in_a_group():

@@ -1,1 +1,55 @@
-"""The local model: every client randomises its own report; the collector never sees an item."""
+"""The local model: every client randomises its own report; the collector never sees an item.
+
+Names are looked up on first use: a client loads no numpy.
+
+>>> from hushcount import ldp
+>>> ldp.Words("abc", 3).width
+6
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hushcount.ldp.aggregator import Aggregator
+    from hushcount.ldp.client import Client
+    from hushcount.ldp.client_state import ClientState
+    from hushcount.ldp.encodings import Bytes, Categories, Integers, PackedWords, Words
+    from hushcount.ldp.manifest import Manifest
+
+# Public name: where it lives.
+_NAMES = {
+    "Aggregator": "hushcount.ldp.aggregator",
+    "Bytes": "hushcount.ldp.encodings",
+    "Categories": "hushcount.ldp.encodings",
+    "Client": "hushcount.ldp.client",
+    "ClientState": "hushcount.ldp.client_state",
+    "Integers": "hushcount.ldp.encodings",
+    "Manifest": "hushcount.ldp.manifest",
+    "PackedWords": "hushcount.ldp.encodings",
+    "Words": "hushcount.ldp.encodings",
+}
+
+__all__ = [
+    "Aggregator",
+    "Bytes",
+    "Categories",
+    "Client",
+    "ClientState",
+    "Integers",
+    "Manifest",
+    "PackedWords",
+    "Words",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'hushcount.ldp' has no attribute {name!r}")
+    return getattr(import_module(_NAMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

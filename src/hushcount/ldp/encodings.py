@@ -28,6 +28,8 @@ from hushcount.ldp.symbols import (
 from hushcount.ldp.words import PackedWords, Words
 from hushcount.privacy import check_count
 
+__all__ = ["KINDS", "Bytes", "Categories", "Encoding", "Integers", "PackedWords", "Words", "from_dict"]
+
 BYTE_BITS = 9  # 0 ends the item, byte x is x + 1
 
 

@@ -208,3 +208,12 @@ def test_bad_budgets(budget, text):
     with pytest.raises(ParameterError) as error:
         ClientState(budget)
     assert str(error.value) == text
+
+
+def test_public_names():
+    from hushcount import ldp
+
+    assert dir(ldp) == sorted(ldp.__all__) == sorted(ldp._NAMES)
+    assert all(hasattr(ldp, name) for name in ldp.__all__)
+    with pytest.raises(AttributeError, match=r"module 'hushcount\.ldp' has no attribute 'nothing'"):
+        _ = ldp.nothing
