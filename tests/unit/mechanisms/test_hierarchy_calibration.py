@@ -125,10 +125,10 @@ def test_delta_falls_with_the_threshold_and_rises_with_the_tests(law):
 )
 def test_losses_are_rounded_up_and_failures_too(law, weight):
     """Against many digits: loss and -log F differ from the truth by 1e-12 at most, to the safe side."""
-    threshold = 20
+    threshold = 12
     found = Failures.of(law, threshold)
     with localcontext() as context:
-        context.prec = 150
+        context.prec = 200
         reach = 3500 if isinstance(law, DiscreteLaplace) else 400
         below, total = {}, Decimal(0)
         for z in range(-reach, reach + 1):
