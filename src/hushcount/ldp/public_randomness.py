@@ -41,16 +41,22 @@ class PublicRandomness:
 
     def constants(self, purpose: bytes, where: tuple[int, int, int], count: int) -> tuple[int, ...]:
         """Return `count` 64-bit constants b, a_0, a_1, .. of one hash; where = (group, question, row)."""
-        found: tuple[int, ...] = ()
-        for block in range(-(-count // 4)):
-            keyed = self._keyed.copy()
-            keyed.update(_NAME.pack(purpose, *where, block))
-            found += _CONSTANTS.unpack(keyed.digest())
+        found = self._four(purpose, where, 0)
+        for block in range(1, -(-count // 4)):
+            found += self._four(purpose, where, block)
         return found[:count]
+
+    def _four(self, purpose: bytes, where: tuple[int, int, int], block: int) -> tuple[int, ...]:
+        keyed = self._keyed.copy()
+        keyed.update(_NAME.pack(purpose, *where, block))
+        return _CONSTANTS.unpack(keyed.digest())
 
     def hash(self, purpose: bytes, where: tuple[int, int, int], value: int, shape: tuple[int, int]) -> int:
         """Hash a value; shape = (bits of the value, bits of the result)."""
         width, bits = shape
+        if width <= 32:  # most prefixes: the same, without a loop
+            offset, factor, _, _ = self._four(purpose, where, 0)
+            return (offset + factor * value & _MASK64) >> (64 - bits)
         return multiply_shift(value, self.constants(purpose, where, 1 + words_of(width)), bits)
 
 
