@@ -15,6 +15,7 @@ from hushcount.ldp.symbols import derived
 from hushcount.privacy import check_count
 
 ALL_SHARES = 1 << 32
+MOST_QUESTIONS = 1 << 12
 _FIELDS = frozenset(("epsilon", "probability", "questions", "shares", "symbol_bits"))
 
 
@@ -35,6 +36,7 @@ class Group:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", epsilon_text(self.epsilon))
         object.__setattr__(self, "questions", tuple(self.questions))
+        check_count("the number of questions", len(self.questions), most=MOST_QUESTIONS)
         check_count("symbol_bits", self.symbol_bits, most=MOST_SYMBOL_BITS)
         shares = tuple(check_count("a share", share, most=ALL_SHARES) for share in self.shares)
         if len(shares) != len(self.questions) or sum(shares) != ALL_SHARES:

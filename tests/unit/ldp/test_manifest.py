@@ -164,7 +164,11 @@ def test_bad_parameters(fields, text):
         (("2", 6, GROUP.questions, (ALL,)), "symbol_bits must be at most 5, got 6."),
         (("2", 3, GROUP.questions, (ALL - 1,)), "shares must be one for each question and sum to 2^32."),
         (("2", 3, GROUP.questions, (1, ALL - 1)), "shares must be one for each question and sum to 2^32."),
-        (("2", 3, (), ()), "shares must be one for each question and sum to 2^32."),
+        (("2", 3, (), ()), "the number of questions must be at least 1, got 0."),
+        (
+            ("2", 3, GROUP.questions * 4097, (1,) * 4097),
+            "the number of questions must be at most 4096, got 4097.",
+        ),
         (("2", 3, GROUP.questions * 2, (0, ALL)), "a share must be at least 1, got 0."),
         (("2", 3, GROUP.questions * 2, (0.5, 0.5)), "a share must be a whole number, got 0.5."),
         (("2", 2, (CodeBit(4, (1, 2)),), (ALL,)), "questions with flips need symbol_bits = 1, got 2."),
