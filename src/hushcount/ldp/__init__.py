@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hushcount.ldp.aggregator import Aggregator
+    from hushcount.ldp.bitstogram import Bitstogram
+    from hushcount.ldp.bitstogram_binary import BitstogramBinary
     from hushcount.ldp.client import Client
     from hushcount.ldp.client_state import ClientState
     from hushcount.ldp.encodings import Bytes, Categories, Integers, PackedWords, Words
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 # Public name: where it lives.
 _NAMES = {
     "Aggregator": "hushcount.ldp.aggregator",
+    "Bitstogram": "hushcount.ldp.bitstogram",
+    "BitstogramBinary": "hushcount.ldp.bitstogram_binary",
     "Bytes": "hushcount.ldp.encodings",
     "Categories": "hushcount.ldp.encodings",
     "Client": "hushcount.ldp.client",
@@ -34,6 +38,8 @@ _NAMES = {
 
 __all__ = [
     "Aggregator",
+    "Bitstogram",
+    "BitstogramBinary",
     "Bytes",
     "Categories",
     "Client",

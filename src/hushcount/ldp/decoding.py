@@ -18,9 +18,9 @@ Floats = npt.NDArray[np.float64]
 
 # Protocol of the manifest: module and function of its decoder.
 DECODERS = {
-    "tree_hist": ("hushcount.ldp.tree_hist", "decode"),
-    "bitstogram": ("hushcount.ldp.bitstogram", "decode"),
-    "bitstogram_binary": ("hushcount.ldp.bitstogram", "decode_binary"),
+    "tree_hist": ("hushcount.ldp.tree_search", "decode"),
+    "bitstogram": ("hushcount.ldp.bitstogram_decoder", "decode"),
+    "bitstogram_binary": ("hushcount.ldp.bitstogram_decoder", "decode"),
     "explicit_hist": ("hushcount.ldp.explicit_hist", "decode"),
     "hashtogram": ("hushcount.ldp.hashtogram", "decode"),
     "succinct_hist": ("hushcount.ldp.succinct_hist", "decode"),

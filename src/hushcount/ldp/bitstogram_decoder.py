@@ -1,0 +1,98 @@
+"""From the tallies of Bitstogram to heavy hitters: identify, check, peel, and look again in what is left."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.ldp.bitstogram_candidates import combine, items, likely_values, valid
+from hushcount.ldp.bitstogram_evidence import Evidence, Located
+from hushcount.ldp.bitstogram_plan import FALSE_ITEMS, FALSE_VALUES, refuse_other_questions
+from hushcount.ldp.cells import Words, from_words, to_words
+from hushcount.ldp.decoding import Collected, Found
+from hushcount.ldp.encodings import Encoding
+from hushcount.ldp.intervals import upper_quantile
+from hushcount.ldp.questions import Chunk
+from hushcount.ldp.tree_hist import THRESHOLD
+
+ROUNDS = 4
+SLACK = 4.0  # standard deviations below the threshold at which an identifying question gives up
+CHECK_SLACK = 3.0  # the same for the check
+Numbers = npt.NDArray[np.float64]
+
+
+def decode(collected: Collected, threshold: float | None) -> Found:
+    """Find the heavy items of a campaign of Bitstogram, by chunks or by a code."""
+    manifest = collected.manifest
+    refuse_other_questions(manifest)
+    least = float(manifest.parameters[THRESHOLD]) if threshold is None else threshold
+    evidence = Evidence(collected.groups[0])
+    words, counts = heavy_items(evidence, manifest.encoding, least)
+    values = from_words(words)
+    named = [place for place, value in enumerate(values) if manifest.encoding.decode(value) is not None]
+    return Found([values[place] for place in named], counts[named], evidence.error(least), least)
+
+
+def heavy_items(evidence: Evidence, encoding: Encoding, threshold: float) -> tuple[Words, Numbers]:
+    """The items whose estimated counts reach the threshold, and these counts, the heaviest first.
+
+    A bucket may hold several heavy items, of which the heaviest hides the others: what was accepted is taken
+    out of the tables, and the rest searched again.
+    """
+    found = evidence.locate(to_words([], encoding.width))
+    counts = np.zeros(0)
+    for _ in range(ROUNDS):
+        words = _unknown(candidates(evidence, encoding, threshold), found.words)
+        located, accepted = _accept(evidence, words, threshold)
+        if not len(located):
+            break
+        evidence.remove(located, accepted)
+        found, counts = found.join(located), np.concatenate([counts, accepted])
+    return _settled(evidence, found, counts, threshold)
+
+
+def candidates(evidence: Evidence, encoding: Encoding, threshold: float) -> Words:
+    """Items that the identifying questions take for heavy; of narrow items all whose cell reaches it."""
+    if len(evidence.tallies) == 1:
+        values = np.flatnonzero(evidence.estimates_of(0)[0] >= threshold)
+        words = to_words(values.tolist(), encoding.width)
+        return words[valid(words, encoding)]
+    lists, precision = [], 0.0
+    for number, tallies in enumerate(evidence.tallies[:-1]):
+        deviation = evidence.deviation_of(number, threshold)
+        least = max(threshold - SLACK * deviation, _chance(tallies.question) * deviation)
+        lists.append(likely_values(tallies, evidence.estimates_of(number), least))
+        precision += deviation**2
+    chosen, buckets = combine(lists, threshold - SLACK * precision**0.5 / len(lists))
+    words = items(chosen, buckets, [part.bits for part in lists], evidence.tallies[0])
+    return words[valid(words, encoding)]
+
+
+def _chance(question: object) -> float:
+    """The standard deviations that few values of a list reach by chance; a code has one list entry anyway."""
+    return upper_quantile(FALSE_VALUES / (1 << question.bits)) if isinstance(question, Chunk) else 1.0
+
+
+def _unknown(words: Words, known: Words) -> Words:
+    """Each item once, without those that are known."""
+    seen = {row.tobytes() for row in known}
+    fresh = {row.tobytes(): place for place, row in enumerate(words)}
+    return words[[place for name, place in fresh.items() if name not in seen]]
+
+
+def _accept(evidence: Evidence, words: Words, threshold: float) -> tuple[Located, Numbers]:
+    """The items that stand up to the check, after peeling."""
+    deviation = evidence.deviation_of(len(evidence.tallies) - 1, threshold)
+    by_chance = upper_quantile(FALSE_ITEMS / max(len(words), 1)) * deviation
+    limits = (threshold, max(threshold - CHECK_SLACK * deviation, by_chance))
+    located = evidence.locate(words[evidence.check(words) >= limits[1]])
+    order, counts = evidence.peel(located, limits)
+    return located.take(order), counts
+
+
+def _settled(evidence: Evidence, found: Located, counts: Numbers, threshold: float) -> tuple[Words, Numbers]:
+    """Counts again, now that every other heavy item is out of the tables."""
+    counts = counts + evidence.estimates(found)[:, 0]
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] >= threshold]
+    return found.words[order], counts[order]
