@@ -29,7 +29,7 @@ def _block(size: int, random: np.random.Generator) -> np.ndarray:
     for level, exponent in enumerate(EXPONENTS):
         weights = np.arange(1, 257, dtype=float) ** -exponent
         ranks = np.searchsorted(np.cumsum(weights) / weights.sum(), random.random(size)).astype(np.uint64)
-        mixed = _mixed(prefix + np.uint64(level << 40))
+        mixed = _mixed(prefix + np.uint64((level + 1) << 40))
         octets = (ranks * (mixed | np.uint64(1)) + (mixed >> np.uint64(32))) & np.uint64(255)
         prefix = (prefix << np.uint64(8)) | octets
     return prefix.astype(np.uint32)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import hushcount.release  # noqa: F401
 
 if TYPE_CHECKING:
-    from hushcount import engines, errors
+    from hushcount import engines, errors, ldp
     from hushcount.jobs.oracle import oracle
     from hushcount.jobs.sample import sample
     from hushcount.jobs.top import top
+    from hushcount.jobs.tree import tree
     from hushcount.mechanisms.domain import IntegerRange
     from hushcount.mechanisms.oracle import Oracle
     from hushcount.privacy import Budget, Guarantee
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
     from hushcount.results.added import add_releases
     from hushcount.sketches.codec import load
     from hushcount.sketches.exact import Exact
+    from hushcount.sketches.hierarchy import HierarchySketch
     from hushcount.sketches.linear import CountMin, CountSketch
     from hushcount.sketches.misra_gries import MisraGries
     from hushcount.sketches.space_saving import SpaceSaving
     from hushcount.sketches.user_misra_gries import UserMisraGries
+    from hushcount.tree_release import TreeRelease
 
 __version__ = "0.1.0"
 
@@ -43,7 +46,9 @@ _NAMES = {
     "IntegerRange": "hushcount.mechanisms.domain",
     "MisraGries": "hushcount.sketches.misra_gries",
     "Oracle": "hushcount.mechanisms.oracle",
+    "HierarchySketch": "hushcount.sketches.hierarchy",
     "Release": "hushcount.release",
+    "TreeRelease": "hushcount.tree_release",
     "SpaceSaving": "hushcount.sketches.space_saving",
     "UserMisraGries": "hushcount.sketches.user_misra_gries",
     "add_releases": "hushcount.results.added",
@@ -51,6 +56,7 @@ _NAMES = {
     "oracle": "hushcount.jobs.oracle",
     "sample": "hushcount.jobs.sample",
     "top": "hushcount.jobs.top",
+    "tree": "hushcount.jobs.tree",
 }
 
 __all__ = [
@@ -59,21 +65,25 @@ __all__ = [
     "CountSketch",
     "Exact",
     "Guarantee",
+    "HierarchySketch",
     "IntegerRange",
     "MisraGries",
     "Oracle",
     "Release",
     "SpaceSaving",
+    "TreeRelease",
     "UserMisraGries",
     "__version__",
     "add_releases",
     "engines",
     "errors",
+    "ldp",
     "load",
     "oracle",
     "release",
     "sample",
     "top",
+    "tree",
 ]
 
 
@@ -100,7 +110,7 @@ def release(
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("engines", "errors"):
+    if name in ("engines", "errors", "ldp"):
         return import_module(f"hushcount.{name}")
     if name not in _NAMES:
         raise AttributeError(f"module 'hushcount' has no attribute {name!r}")

@@ -20,6 +20,7 @@ from hushcount.errors import HushcountError
 # Name: where its command lives. Modules are imported when they are asked for.
 COMMANDS = {
     "top": "hushcount.cli.top:top",
+    "tree": "hushcount.cli.tree:tree",
     "sample": "hushcount.cli.sample:sample",
     "sketch": "hushcount.cli.sketch:sketch",
     "release": "hushcount.cli.release:release",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from hushcount.jobs.counting import Progress
     from hushcount.release import Release
+    from hushcount.tree_release import TreeRelease
 
 TERMINAL_ROWS = 50
 PIPE_WIDTH = 100
@@ -33,6 +34,15 @@ def warn(sentence: str) -> None:
 
 def show_release(release: Release, style: str | None, limit: int | None) -> None:
     """Print the table to standard output, and before and after it to standard error what it means."""
+    _show(release, style, lambda: _print_table(release, limit))
+
+
+def show_tree(release: TreeRelease, style: str | None) -> None:
+    """Print the tree as `show_release` prints a table."""
+    _show(release, style, lambda: _print_tree(release))
+
+
+def _show(release: Release | TreeRelease, style: str | None, print_table: Callable[[], None]) -> None:
     from hushcount.results.accuracy import headline
 
     warn(headline(release.guarantee.unit))
@@ -40,7 +50,7 @@ def show_release(release: Release, style: str | None, limit: int | None) -> None
         _print_bytes(release.to_json() + "\n")
         return
     if style == "table" or sys.stdout.isatty():
-        _print_table(release, limit)
+        print_table()
     else:
         from hushcount.results.tables import tsv
 
@@ -127,7 +137,19 @@ def _print_table(release: Release, limit: int | None) -> None:
         say(("More", (f"{len(release) - rows:,} further rows: --limit, --output or a pipe shows them.",)))
 
 
-def _statements(release: Release) -> None:
+def _print_tree(release: TreeRelease) -> None:
+    from hushcount.results.trees import rich_tree
+
+    _print("", err=False)
+    _print(rich_tree(release, TERMINAL_ROWS), err=False)
+    _print("", err=False)
+    if len(release) == 0:
+        say(("Empty", ("No node is frequent enough to be published at this threshold.",)))
+    if len(release) > TERMINAL_ROWS:
+        say(("More", (f"{len(release) - TERMINAL_ROWS:,} further nodes: --output or a pipe shows them.",)))
+
+
+def _statements(release: Release | TreeRelease) -> None:
     from hushcount.results.accuracy import accuracy_sentences, privacy_sentences
 
     say(

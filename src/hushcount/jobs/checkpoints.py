@@ -73,10 +73,11 @@ def check_same(path: Path, stopped: tuple[Any, Position], fresh: Any, fingerprin
         )
     if _kind(sketch) != _kind(fresh):
         raise DataError(
-            f"Checkpoint {path} is of another sketch (mechanism, counters or budget);"
+            f"Checkpoint {path} is of another sketch (mechanism, hierarchy, counters or budget);"
             " remove it to start anew."
         )
 
 
-def _kind(sketch: Any) -> tuple[type, int | None, object]:
-    return type(sketch), getattr(sketch, "counters", None), getattr(sketch, "size", None)
+def _kind(sketch: Any) -> tuple[type, int | None, object, str | None]:
+    hierarchy = getattr(getattr(sketch, "hierarchy", None), "name", None)
+    return type(sketch), getattr(sketch, "counters", None), getattr(sketch, "size", None), hierarchy

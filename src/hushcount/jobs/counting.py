@@ -57,6 +57,7 @@ class Run:
     rows: int = 0
     checkpoint: Checkpoint | None = None
     max_events: int | None = None
+    look: Callable[[Any], object] | None = None  # at the keys of each batch before they are counted
 
     def position(self, finished: bool = False) -> Position:
         """How far the sketch has read."""
@@ -92,6 +93,8 @@ class Run:
                     self.save()
 
     def _add(self, batch: Batch) -> None:
+        if self.look is not None:
+            self.look(batch.keys)
         self.sketch.update(batch.keys)
         self.rows += batch.rows
         if self.max_events is not None:

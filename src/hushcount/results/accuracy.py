@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hushcount.release import Accuracy
+
 if TYPE_CHECKING:
     from hushcount.privacy import PrivacyUnit
-    from hushcount.release import Accuracy, Release
+    from hushcount.release import Release
+    from hushcount.tree_release import TreeRelease
 
 
 def headline(unit: PrivacyUnit) -> str:
@@ -14,7 +17,7 @@ def headline(unit: PrivacyUnit) -> str:
     return f"Protects {unit.protects}."
 
 
-def privacy_sentences(release: Release) -> tuple[str, ...]:
+def privacy_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
     """The guarantee, its theorem, and what it rests on."""
     guarantee = release.guarantee
     assumed = "; ".join(guarantee.assumptions)
@@ -25,10 +28,10 @@ def privacy_sentences(release: Release) -> tuple[str, ...]:
     )
 
 
-def accuracy_sentences(release: Release) -> tuple[str, ...]:
+def accuracy_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
     """The interval of one key, what is behind it, and the bounds for all keys at once."""
     accuracy = release.accuracy(release.confidence)
-    together = simultaneous_sentence(accuracy)
+    together = simultaneous_sentence(accuracy) if isinstance(accuracy, Accuracy) else None
     return (*accuracy.sentences, *((together,) if together else ()))
 
 

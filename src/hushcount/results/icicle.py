@@ -22,7 +22,7 @@ FOOT = 56
 LINE = 18  # a box from this height on has room for its label
 LETTER = 6.7  # average width of a letter of the 12 px font
 LEAST_HEIGHT = 320
-MOST_HEIGHT = 4000
+MOST_HEIGHT = 2400
 NARROWEST = 120
 HUES = (210, 28, 145, 340, 265, 55, 185, 0, 95, 300)
 STYLE = (
@@ -72,7 +72,7 @@ def icicle(release: TreeRelease) -> str:
     roots = boxes(release)
     columns = max((box.depth for box in roots), default=1)
     width = max(WIDTH, 2 * MARGIN + columns * NARROWEST)
-    height = min(max(LEAST_HEIGHT, LINE * len(release)), MOST_HEIGHT)
+    height = _height(roots, release)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{HEAD + height + FOOT}"'
         f' viewBox="0 0 {width} {HEAD + height + FOOT}" role="img">',
@@ -84,6 +84,13 @@ def icicle(release: TreeRelease) -> str:
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _height(roots: list[Box], release: TreeRelease) -> int:
+    """As high as the smallest box needs for its label, within limits."""
+    whole = sum(box.size for box in roots)
+    smallest = max(min(release.rows.totals.tolist(), default=1), 1)
+    return int(min(max(LEAST_HEIGHT, (LINE + 1) * whole / smallest), MOST_HEIGHT))
 
 
 def boxes(release: TreeRelease) -> list[Box]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushcount.release import Release
+    from hushcount.release import Release, Writable
 
 BAR_CELLS = 20
 COMMON = ("count", "lower", "upper")
@@ -20,7 +20,7 @@ TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"
 UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
-def tsv(release: Release) -> Iterator[str]:
+def tsv(release: Writable) -> Iterator[str]:
     """Lines of tab-separated text with a header; tabs, line ends and backslashes in keys are escaped."""
     table = release.table
     yield "\t".join(name.translate(TSV_ESCAPES) for name in table.column_names)

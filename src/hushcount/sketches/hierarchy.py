@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,7 +22,7 @@ from hushcount.sketches.hierarchies.parse import named_hierarchy, parse_hierarch
 from hushcount.sketches.hierarchy_nodes import are_nodes, node_spans
 from hushcount.sketches.keys import asked_arrays, key_arrays
 from hushcount.sketches.saved import SavedSketch
-from hushcount.sketches.shapes import LevelCounters
+from hushcount.sketches.shapes import FloorCounters, LevelCounters
 from hushcount.sketches.space_saving import SpaceSaving, check_counters
 
 Counts = npt.NDArray[np.int64]
@@ -104,7 +105,8 @@ class HierarchySketch(SavedSketch):
     def shape(self) -> LevelCounters:
         """The number of events, and floor and candidates of every level below the root."""
         self._flush()
-        return LevelCounters(self.hierarchy, self._total, tuple(level.shape() for level in self._levels))
+        levels = tuple(self._typed(level.shape()) for level in self._levels)
+        return LevelCounters(self.hierarchy, self._total, levels)
 
     def merge(self, other: Any) -> NoReturn:
         """Refuse: the floors of merged sketches move in another way than those of one stream."""
@@ -155,6 +157,10 @@ class HierarchySketch(SavedSketch):
             keys = level._key_array(level._keys.entries())
             need("keys", keys.type == self.hierarchy.leaf_type)
             need("keys", are_nodes(self.hierarchy, keys, index + 1))
+
+    def _typed(self, level: FloorCounters) -> FloorCounters:
+        """An empty sketch has no type of its own yet."""
+        return replace(level, keys=level.keys.cast(self.hierarchy.leaf_type))
 
     def _open(self) -> None:
         """Make the tables, now that there is something to count."""

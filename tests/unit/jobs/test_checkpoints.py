@@ -120,7 +120,7 @@ def test_other_data_is_refused():
 
 def test_another_sketch_is_refused():
     stopped_run()
-    text = "Checkpoint run.hc is of another sketch (mechanism, counters or budget); remove it to start anew."
+    text = "Checkpoint run.hc is of another sketch (mechanism, hierarchy, counters or budget); remove it to start anew."
     for options in (
         {"counters": 201},
         {"counters": 200, "mechanism": "pmg"},
@@ -140,7 +140,7 @@ def test_another_envelope_is_refused_before_counting():
         with pytest.raises(DataError) as caught:
             hc.top("a.parquet", mechanism=mechanism, epsilon=epsilon, **common)
         assert str(caught.value) == (
-            "Checkpoint run.hc is of another sketch (mechanism, counters or budget); remove it to start anew."
+            "Checkpoint run.hc is of another sketch (mechanism, hierarchy, counters or budget); remove it to start anew."
         )
     hc.top("a.parquet", mechanism="count-min-envelope", epsilon=1.0, **common)
 
