@@ -11,7 +11,12 @@ import pyarrow as pa
 from hushcount.sources.out_of_core import MEMORY, OutOfCore
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from hushcount.sources.batches import Batch, Source
+
+    Counts = npt.NDArray[np.int64]
 
 QUERY = "SELECT leaf, count(*) AS leaves FROM rows GROUP BY leaf ORDER BY leaf"
 FAILURES = (
@@ -35,7 +40,7 @@ class CountedLeaves:
 
     def batches(
         self, tell: Callable[[Batch], None] = lambda batch: None
-    ) -> Iterator[tuple[pa.Array, pa.Array]]:
+    ) -> Iterator[tuple[pa.Array, Counts]]:
         """Yield leaves and counts, sorted by leaf; `tell` hears of every batch as it is read."""
 
         def record(batch: Batch) -> pa.RecordBatch:
@@ -43,4 +48,4 @@ class CountedLeaves:
             return pa.RecordBatch.from_arrays([self.leaves(batch.keys)], ["leaf"])
 
         for rows in OutOfCore(lambda: QUERY, *FAILURES, self.memory).batches(self.source, record):
-            yield rows.column("leaf").cast(self.kind), rows.column("leaves")
+            yield rows.column("leaf").cast(self.kind), rows.column("leaves").to_numpy()
