@@ -22,6 +22,7 @@ def loaded(program, *arguments):
         "import hushcount",
         "import hushcount as hc; dir(hc); hc.__version__; hc.errors; hc.release; hc.Release",
         "import hushcount as hc; hc.Budget(1.0, 1e-8)",
+        "import hushcount as hc; dir(hc.ldp); hc.ldp.Client; hc.ldp.Words('ab', 3); hc.ldp.Manifest.parse",
         "from hushcount.cli import main; main(['--help'])",
         "from hushcount.cli import main; main(['top', '--help'])",
         "from hushcount.cli import main; main(['--version'])",

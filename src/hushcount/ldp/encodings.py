@@ -34,7 +34,9 @@ BYTE_BITS = 9  # 0 ends the item, byte x is x + 1
 
 
 class Encoding(Protocol):
-    """How items become integers of `width` bits."""
+    """How items become integers of `width` bits; a frozen value."""
+
+    def __hash__(self) -> int: ...
 
     @property
     def width(self) -> int:
