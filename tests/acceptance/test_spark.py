@@ -221,10 +221,20 @@ def test_files_as_shards_only_on_the_word_of_the_caller(spark, tmp_path):
         "files are cut by country, an attribute of the row, not by count or size (asserted by the caller)"
     )
     assert set(release.keys.column("key").to_pylist()) == {"tea", "de", "fr"}
+    filtered = hc.engines.spark.top(
+        frame.filter("key <> 'de'"), column="key", partition_by="file", files_cut_by="country", **BUDGET
+    )
+    assert set(filtered.keys.column("key").to_pylist()) == {"tea", "fr"}
     memory = spark.createDataFrame([("tea",)], "key string")
-    with pytest.raises(hc.errors.ParameterError) as refused:
-        hc.engines.spark.top(memory, column="key", partition_by="file", files_cut_by="country", **BUDGET)
-    assert str(refused.value) == 'partition_by="file" needs a frame that is read from files.'
+    # There Spark no longer knows the file of a row, only the one that is being read.
+    changed = frame.mapInArrow(lambda batches: batches, "key string")
+    joined = frame.join(frame.select("key").distinct(), "key")
+    for lost in (memory, changed, joined):
+        with pytest.raises(hc.errors.ParameterError) as refused:
+            hc.engines.spark.top(lost, column="key", partition_by="file", files_cut_by="country", **BUDGET)
+        assert str(refused.value) == (
+            'partition_by="file" needs a frame as it is read from files, without joins or Python in between.'
+        )
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 COLUMN, DEALT = "hushcount_column", "hushcount_dealt"
+FROM_FILES = 'partition_by="file" needs a frame as it is read from files, without joins or Python in between.'
 NOT_WHOLE = "A key column has values that are not whole numbers (type int)."
 
 
@@ -53,7 +54,9 @@ def renamed(
     if partitioning.row_id is not None or partitioning.by == "file":
         plain += [column.alias(DEALT) for column in dealt_by(frame, columns, partitioning)]
         rule = Partitioning(partitioning.shards, row_id=DEALT)
-    return frame.select(*plain), replace(columns, names=names, user=user), rule
+    lost = ParameterError(FROM_FILES)
+    chosen = attempt(lambda _: lost, frame.select, *plain)
+    return chosen, replace(columns, names=names, user=user), rule
 
 
 def _plain(frame: DataFrame, columns: KeyColumns, index: int) -> Column:
@@ -81,8 +84,11 @@ def dealt_by(frame: DataFrame, columns: KeyColumns, partitioning: Partitioning) 
         return [functions.col(quoted(partitioning.row_id))]
     if partitioning.by == "file":
         if not frame.inputFiles():
-            raise ParameterError('partition_by="file" needs a frame that is read from files.')
-        return [functions.input_file_name()]
+            raise ParameterError(FROM_FILES)
+        # Not input_file_name(): after a Python stage it names the file that is being read ahead.
+        lost = ParameterError(FROM_FILES)
+        file = attempt(lambda _: lost, frame.metadataColumn, "_metadata")
+        return [file.getField("file_path")]
     return [functions.col(name) for name in quoted_names(columns)]
 
 
