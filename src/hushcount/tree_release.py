@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from hushcount.privacy import Guarantee, check_confidence
-from hushcount.release import JSON_VERSION, plain_rows, write_release
+from hushcount.release import JSON_VERSION, in_short
+from hushcount.release_files import plain_rows, write_release
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,11 +140,7 @@ class TreeRelease:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        promise = self.guarantee
-        return (
-            f"<TreeRelease of {len(self)} nodes: ({promise.epsilon:g}, {promise.delta:g})-DP"
-            f" for one {promise.unit.name}, by {promise.mechanism}>"
-        )
+        return in_short(f"TreeRelease of {len(self)} nodes", self.guarantee)
 
     @property
     def nodes(self) -> pa.Array:

@@ -10,6 +10,7 @@ BASE = {
     "errors",
     "privacy",
     "release",
+    "release_files",
     "tree_release",
     "randomness",
     "secure",

@@ -21,7 +21,7 @@ from hushcount.privacy import (
     check_count,
     check_max_events,
 )
-from hushcount.release import check_output
+from hushcount.release_files import check_output
 from hushcount.sketches.shapes import Histogram
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hushcount.jobs.counting import Progress, Request, check_length, open_run
 from hushcount.jobs.origin import Origin
 from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_confidence, check_count, check_max_events
 from hushcount.randomness import system_bits
-from hushcount.release import check_output
+from hushcount.release_files import check_output
 from hushcount.results.icicle import check_plot, write_icicle
 from hushcount.sketches.hierarchies.base import check_on_bad, good_leaves
 from hushcount.sketches.hierarchies.parse import parse_hierarchy

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushcount.release import Release, Writable
+    from hushcount.release import Release
+    from hushcount.release_files import Writable
 
 BAR_CELLS = 20
 COMMON = ("count", "lower", "upper")
