@@ -21,7 +21,7 @@ from experiments.hierarchy.page import page
 from hushcount.mechanisms.hierarchy import HierarchyRelease
 from hushcount.mechanisms.hierarchy_streaming import LevelFloorRelease
 from hushcount.privacy import Budget
-from hushcount.randomness import system_bits
+from hushcount.randomness import Bits, system_bits
 from hushcount.sketches.hierarchies.counted import count_leaves
 from hushcount.sketches.hierarchies.ipv4 import Ipv4
 from hushcount.sketches.hierarchy import HierarchySketch
@@ -31,11 +31,11 @@ EPSILONS = (0.1, 1.0, 10.0)
 STEPS = (8, 1)  # heights 4 and 32
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any]:
+def main(arguments: list[str] | None = None, bits: Bits | None = None) -> dict[str, Any]:
     """Both methods on both hierarchies at every epsilon."""
     chosen = _arguments(arguments)
     flows = pa.array(addresses(chosen.flows, chosen.seed))
-    rows = [row for step in STEPS for row in measured(flows, step, chosen)]
+    rows = [row for step in STEPS for row in measured(flows, step, chosen, bits or system_bits())]
     settings = vars(chosen) | {"folder": None, "date": datetime.now(UTC).strftime("%Y-%m-%d")}
     results = {"settings": settings, "rows": rows}
     folder = Path(chosen.folder)
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     return results
 
 
-def measured(flows: pa.Array, step: int, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def measured(flows: pa.Array, step: int, chosen: argparse.Namespace, bits: Bits) -> Iterator[dict[str, Any]]:
     """The figures of one hierarchy."""
     hierarchy = Ipv4(step)
     threshold = round(chosen.share * len(flows))
@@ -57,7 +57,7 @@ def measured(flows: pa.Array, step: int, chosen: argparse.Namespace) -> Iterator
         budget = Budget(epsilon, chosen.delta)
         for method, kind, counted in methods:
             start = time.process_time()
-            tree = kind(budget, hierarchy.height, threshold).release(counted, system_bits())
+            tree = kind(budget, hierarchy.height, threshold).release(counted, bits)
             spent = time.process_time() - start
             print(f"height {hierarchy.height}, epsilon {epsilon:g}, {method}", flush=True)
             figures = compare(tree, truth) | {"release_s": spent}
