@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks import contest, linear, machine, noise, required, updates, utility
+from benchmarks import contest, hierarchy, ldp_client, linear, machine, noise, required, updates, utility
 from benchmarks.page import page
 from benchmarks.tables import Table, tables
 
-PARTS = ("ints", "strings", "parquet", "noise", "linear", "utility")
+PARTS = ("ints", "strings", "parquet", "noise", "linear", "hierarchy", "ldp_client", "utility")
 LATEST = Path(__file__).parent / "latest.json"
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
@@ -45,6 +45,8 @@ def measured(chosen: argparse.Namespace) -> dict[str, Any]:
         "parquet": lambda: contest.measure(chosen.quick, chosen.keep, say),
         "noise": noise.measure,
         "linear": lambda: linear.measure(chosen.quick),
+        "hierarchy": lambda: hierarchy.measure(chosen.quick),
+        "ldp_client": ldp_client.measure,
         "utility": utility.measure,
     }
     results: dict[str, Any] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks import updates, utility
+from benchmarks import ldp_client, updates, utility
 
 NOISE_TIMES = 30
 HEADLINE = "zipf 1.1"
@@ -48,6 +48,13 @@ def lines(results: dict[str, Any]) -> list[Line]:
         ]
     if "linear" in results:
         found += _linear(results["linear"])
+    if "hierarchy" in results:
+        found += _hierarchy(results["hierarchy"])
+    if "ldp_client" in results:
+        found += [
+            Line(f"Local report, {name}: CPU microseconds", value, most=ldp_client.MOST_MICROSECONDS)
+            for name, value in results["ldp_client"].items()
+        ]
     if "utility" in results:
         found += _utility(results["utility"])
     return found
@@ -77,6 +84,16 @@ def _linear(figures: dict[str, dict[str, float]]) -> Iterator[Line]:
     speed = min(100.0, 0.4 * figures["limit"]["m_updates_s"])
     for name, least in (("CountMin", speed), ("CountSketch", speed / 2)):
         yield Line(f"{name}, 5 x 4096: M updates per CPU second", figures[name]["m_updates_s"], least=least)
+
+
+def _hierarchy(figures: dict[str, Any]) -> Iterator[Line]:
+    for name, row in figures["streaming"].items():
+        share = row["share_times_height"]
+        yield Line(f"Streaming tree, {name}: share of SpaceSaving, times the height", share, least=0.6)
+    offline = figures["offline"]
+    yield Line("Offline tree of height 32: wall s", offline["wall_s"], most=30)
+    yield Line("Offline tree of height 32: peak memory in MB", offline["peak_mb"], most=2000)
+    yield Line("Calibration of paths of height 128: CPU s", figures["calibration_s"], most=5)
 
 
 def _utility(figures: dict[str, dict[str, float]]) -> Iterator[Line]:

@@ -34,6 +34,11 @@ def tables(results: Row) -> Iterator[Table]:
         yield _noise(results["noise"])
     if "linear" in results:
         yield _linear(results["linear"])
+    if "hierarchy" in results:
+        yield _streaming_trees(results["hierarchy"]["streaming"])
+        yield _offline_tree(results["hierarchy"]["offline"])
+    if "ldp_client" in results:
+        yield _ldp_client(results["ldp_client"])
     if "utility" in results:
         yield _utility(results["utility"])
 
@@ -97,6 +102,33 @@ def _linear(figures: dict[str, Row]) -> Table:
     return Table(
         "Linear sketches, 5 rows of 4096 cells; the limit only hashes and adds, key by key", columns, rows
     )
+
+
+def _streaming_trees(figures: dict[str, Row]) -> Table:
+    columns = ("hierarchy", "height", "M events per CPU second", "SpaceSaving alone", "share times height")
+    rows: list[tuple[str, ...]] = [
+        (
+            name,
+            str(row["height"]),
+            f"{row['m_events_s']:.2f}",
+            f"{row['space_saving_m_events_s']:.1f}",
+            f"{row['share_times_height']:.2f}",
+        )
+        for name, row in figures.items()
+    ]
+    return Table("Streaming trees, 4096 counters a level", columns, rows)
+
+
+def _offline_tree(figures: Row) -> Table:
+    columns = ("offline tree of height 32", "wall s", "CPU s", "peak MB")
+    name = f"{figures['flows'] / 1e6:g}M flows, {figures['published']} nodes published"
+    numbers = (f"{figures['wall_s']:.1f}", f"{figures['cpu_s']:.1f}", f"{figures['peak_mb']:.0f}")
+    return Table("Offline tree of a Parquet file", columns, [(name, *numbers)])
+
+
+def _ldp_client(figures: dict[str, float]) -> Table:
+    rows: list[tuple[str, ...]] = [(name, f"{value:.1f}") for name, value in figures.items()]
+    return Table("Local reports in pure Python", ("campaign", "CPU microseconds a report"), rows)
 
 
 def _utility(figures: dict[str, Row]) -> Table:
