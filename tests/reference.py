@@ -107,3 +107,27 @@ def reduced(heights: Counts, counters: int) -> Counts:
     total = sum(heights.values())
     scaled = {key: (counters + 1) * height - total for key, height in heights.items()}
     return {key: value for key, value in scaled.items() if value > 0}
+
+
+def hierarchical_heavy_hitters(
+    counts: Counts, node: Callable[[Key, int], Key], height: int, threshold: int
+) -> Counts:
+    """003, Definition 2.8: (level, node) and residual of every hierarchical heavy hitter."""
+    heavy: Counts = {}
+    for level in range(height, -1, -1):
+        residuals: Counter[Key] = Counter()
+        for leaf, count in counts.items():
+            if not any((deeper, node(leaf, deeper)) in heavy for deeper in range(level + 1, height + 1)):
+                residuals[level, node(leaf, level)] += count
+        heavy |= {key: residual for key, residual in residuals.items() if residual >= threshold}
+    return heavy
+
+
+def heavy_hitters_by_level(
+    counts: Counts, node: Callable[[Key, int], Key], height: int, threshold: int
+) -> Counts:
+    """003, Definition 2.7: (level, node) and count of every heavy hitter of every level."""
+    totals: Counter[Key] = Counter()
+    for leaf, count in counts.items():
+        totals.update({(level, node(leaf, level)): count for level in range(height + 1)})
+    return {key: total for key, total in totals.items() if total >= threshold}
