@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -72,7 +72,8 @@ class HierarchyRelease:
         tau = needed(self.name, "threshold", self.threshold)
         rows = tree_rows(shape.hierarchy, _Walk(self.law, tau, bits).published(shape))
         hierarchy = shape.hierarchy
-        guarantee = self.guarantee(hierarchy)
+        unit = self.unit if shape.unit == EVENT else shape.unit  # events may go by another name
+        guarantee = replace(self.guarantee(hierarchy), unit=unit)
         return TreeRelease(rows, guarantee, SumError(self.law, tau), tau, hierarchy.name, self.height)
 
     def guarantee(self, hierarchy: Hierarchy) -> Guarantee:

@@ -12,7 +12,7 @@ from hushcount.mechanisms import hierarchy as module
 from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
 from hushcount.mechanisms.hierarchy import HierarchyRelease
 from hushcount.mechanisms.hierarchy_error import SumError, stepped, sum_within
-from hushcount.privacy import EVENT, Budget, PrivacyUnit
+from hushcount.privacy import EVENT, USER, Budget, PrivacyUnit
 from hushcount.sketches.hierarchies.counted import count_leaves, leaf_batches
 from hushcount.sketches.hierarchies.ipv4 import Ipv4
 from hushcount.sketches.hierarchies.parse import parse_hierarchy
@@ -144,6 +144,12 @@ def test_guarantee():
     laplace = HierarchyRelease(Budget(1.0, 1e-6), 1).guarantee(Ipv4(8)).parameters
     assert (laplace["noise"], laplace["scale"]) == ("discrete Laplace", 2.0)
     assert HierarchyRelease(Budget(1.0, 1e-6), 1).unit == EVENT
+
+
+def test_the_unit_of_the_data_stands():
+    hierarchy = Ipv4(8)
+    shape = LeafCounts(hierarchy, count_leaves(hierarchy, pa.array(["10.0.0.1"])).batches, USER)
+    assert HierarchyRelease(LOOSE, 4).release(shape, SeededBits(1)).guarantee.unit == USER
 
 
 def test_refusals():
