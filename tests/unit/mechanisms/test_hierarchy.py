@@ -89,7 +89,9 @@ def path_key(dice):
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 15])
 @pytest.mark.parametrize(
-    ("text", "keys"), [("ipv4/8", address), ("ipv4/1", address), ("path/3", path_key)], ids=str
+    ("text", "keys"),
+    [("ipv4/8", address), ("ipv4/1", address), ("path/3", path_key)],
+    ids=["bytes", "bits", "path"],
 )
 @pytest.mark.parametrize("seed", range(6))
 def test_kernel_equals_the_obvious_release(monkeypatch, block, text, keys, seed):

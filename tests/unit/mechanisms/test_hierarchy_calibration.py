@@ -121,7 +121,7 @@ def test_delta_falls_with_the_threshold_and_rises_with_the_tests(law):
         (DiscreteGaussian(Fraction(15)), lambda z: (-Decimal(z * z) / 450).exp()),
         (DiscreteGaussian(Fraction(1, 2)), lambda z: (-Decimal(z * z) * 2).exp()),
     ],
-    ids=str,
+    ids=["laplace", "gaussian", "narrow"],
 )
 def test_losses_are_rounded_up_and_failures_too(law, weight):
     """Against many digits: loss and -log F differ from the truth by 1e-12 at most, to the safe side."""
