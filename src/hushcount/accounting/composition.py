@@ -32,7 +32,7 @@ def laplace_divergences(most: int, rate: float, epsilon: float) -> Floats:
 
 
 def largest_rate(steps: int, epsilon: float, delta: float) -> float:
-    """The largest rate (of 40 bits) at which `steps` counts may move by one at (epsilon, delta).
+    """The largest rate up to epsilon (of 40 bits) at which `steps` counts may move by one.
 
     >>> largest_rate(4, 1.0, 0.0)
     0.25

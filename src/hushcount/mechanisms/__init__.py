@@ -26,7 +26,15 @@ from hushcount.mechanisms.space_saving import BoundedLengthRelease, FloorRelease
 from hushcount.mechanisms.truncated_geometric import PublicFloorRelease, TruncatedGeometric
 from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_delta, check_max_events
 from hushcount.randomness import Bits, system_bits
-from hushcount.sketches.shapes import Cells, FloorCounters, Histogram, ManyKeys, Shards, TrackedCells
+from hushcount.sketches.shapes import (
+    Cells,
+    FloorCounters,
+    Histogram,
+    LevelCounters,
+    ManyKeys,
+    Shards,
+    TrackedCells,
+)
 from hushcount.sketches.shards import KeyShards, shards_of
 
 if TYPE_CHECKING:
@@ -65,6 +73,7 @@ PURE = (PureRelease.name, BoundedPureRelease.name)
 
 WAYS_OUT: dict[type, str] = {
     Cells: "a linear sketch holds no keys, make an oracle of it with hc.oracle",
+    LevelCounters: "a hierarchy needs a threshold, release it with hc.tree",
     TrackedCells: f"name {CountMinEnvelope.name} or {CountSketchEnvelope.name}",
 }
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import _lattice
-from hushcount.mechanisms.base import Claim, check_calibrated, check_shape, keep
+from hushcount.mechanisms.base import Claim, check_calibrated, check_shape, keep, needed
 from hushcount.mechanisms.hierarchy_residuals import NoisyLevel, NoisyLevels, conservative_tree
 from hushcount.mechanisms.level_calibration import CalibratedLevels, LevelNoise, calibrated_levels
 from hushcount.mechanisms.space_saving import ONE_STREAM
@@ -41,7 +41,7 @@ class LevelFloorRelease:
 
     budget: Budget
     height: int
-    threshold: int
+    threshold: int | None = None  # None takes the least possible one
     unit: PrivacyUnit = EVENT
     levels: CalibratedLevels = field(init=False)
 
@@ -57,10 +57,11 @@ class LevelFloorRelease:
 
     def __post_init__(self) -> None:
         check_count("height", self.height)
-        check_count("threshold", self.threshold, most=LARGEST_COUNT)
         found = calibrated_levels(self.budget.epsilon, self.budget.delta, self.height)
         object.__setattr__(self, "levels", found)
-        if self.threshold < found.threshold:
+        if self.threshold is None:
+            object.__setattr__(self, "threshold", found.threshold)
+        elif check_count("threshold", self.threshold, most=LARGEST_COUNT) < found.threshold:
             raise ParameterError(
                 f"threshold must be at least {found.threshold} for a streaming release of height"
                 f" {self.height} at ({self.budget.epsilon:g}, {self.budget.delta:g}), got {self.threshold}."
@@ -71,12 +72,13 @@ class LevelFloorRelease:
         check_shape(self, shape)
         check_calibrated("height", len(shape.levels), self.height)
         noisy = self.noisy_levels(shape, bits)
-        rows = conservative_tree(shape.hierarchy, noisy, self.threshold)
+        least = needed(self.name, "threshold", self.threshold)
+        rows = conservative_tree(shape.hierarchy, noisy, least)
         error = LevelError(self.levels.noise, noisy.floors)
         tree = TreeRelease(
-            rows, self.guarantee(shape.hierarchy), error, self.threshold, shape.hierarchy.name, self.height
+            rows, self.guarantee(shape.hierarchy), error, least, shape.hierarchy.name, self.height
         )
-        return tree.with_notes(*self._notes(noisy))
+        return tree.with_notes(*self._notes(noisy, least))
 
     def noisy_levels(self, shape: LevelCounters, bits: Bits) -> NoisyLevels:
         """What is published of the levels; all that follows is a function of it."""
@@ -87,7 +89,7 @@ class LevelFloorRelease:
         """The guarantee of a release of this hierarchy."""
         parameters: dict[str, int | float | str] = {
             "hierarchy": hierarchy.name,
-            "threshold": self.threshold,
+            "threshold": needed(self.name, "threshold", self.threshold),
             "height": self.height,
             "above_floor": self.levels.threshold,
             "noise": self.levels.noise.words,
@@ -101,15 +103,15 @@ class LevelFloorRelease:
         published = counts - floor >= self.levels.threshold
         return NoisyLevel(keep(level.keys, published), counts[published], floor)
 
-    def _notes(self, noisy: NoisyLevels) -> tuple[str, ...]:
+    def _notes(self, noisy: NoisyLevels, threshold: int) -> tuple[str, ...]:
         """Which levels show less than the threshold promises: public, as the noisy floors are."""
         least = [floor + self.levels.threshold for floor in noisy.floors]
-        blind = [depth for depth in range(1, len(least)) if least[depth] > self.threshold]
+        blind = [depth for depth in range(1, len(least)) if least[depth] > threshold]
         if not blind:
             return ()
         shown = ", ".join(f"{depth} (from {least[depth]} on)" for depth in blind)
         return (
-            f"Levels where the sketch shows only nodes above the threshold {self.threshold}: {shown};"
+            f"Levels where the sketch shows only nodes above the threshold {threshold}: {shown};"
             " more counters show more.",
         )
 

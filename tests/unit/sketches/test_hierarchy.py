@@ -113,7 +113,9 @@ def test_the_longest_stream_is_refused() -> None:
 
 
 def test_merging_is_refused_with_the_way_out() -> None:
-    with pytest.raises(NotProvedError, match=r"proved for one stream and cannot be merged; count all parts with one sketch,"):
+    with pytest.raises(
+        NotProvedError, match=r"proved for one stream and cannot be merged; count all parts with one sketch,"
+    ):
         filled().merge(filled())
 
 
