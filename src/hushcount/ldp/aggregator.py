@@ -81,7 +81,7 @@ class Aggregator:
         return MappingProxyType({reason: self._refused[reason] for reason in REASONS})
 
     def merge(self, other: Aggregator) -> Aggregator:
-        """A new aggregator with the reports of both; a nonce in both counts once, as it stands in this one."""
+        """A new aggregator with the reports of both; a nonce in both counts once, as it stands here."""
         if other.manifest.campaign != self.manifest.campaign:
             raise ParameterError(
                 f"aggregators must be of the same campaign, got {self.manifest.id[:16]}"

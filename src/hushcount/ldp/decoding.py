@@ -21,11 +21,11 @@ DECODERS = {
     "tree_hist": ("hushcount.ldp.tree_search", "decode"),
     "bitstogram": ("hushcount.ldp.bitstogram_decoder", "decode"),
     "bitstogram_binary": ("hushcount.ldp.bitstogram_decoder", "decode"),
-    "explicit_hist": ("hushcount.ldp.explicit_hist", "decode"),
-    "hashtogram": ("hushcount.ldp.hashtogram", "decode"),
-    "succinct_hist": ("hushcount.ldp.succinct_hist", "decode"),
-    "tree_hist_paper": ("hushcount.ldp.tree_hist_paper", "decode"),
-    "bitstogram_paper": ("hushcount.ldp.bitstogram_paper", "decode"),
+    "explicit_hist": ("hushcount.ldp.paper_oracle", "decode"),
+    "hashtogram": ("hushcount.ldp.paper_oracle", "decode"),
+    "succinct_hist": ("hushcount.ldp.paper_buckets", "decode_bits"),
+    "tree_hist_paper": ("hushcount.ldp.paper_tree", "decode"),
+    "bitstogram_paper": ("hushcount.ldp.paper_buckets", "decode_codewords"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hushcount.ldp.groups import Group
 from hushcount.ldp.response import ONE
@@ -40,8 +41,8 @@ class ResponseLaw:
         """V1, the variance that a report of the item adds: p (1 - p) / (p - 1/q)^2."""
         return self.truthful * (1 - self.truthful) * (self.symbols / self.gain) ** 2
 
-    def variance(self, count: float, users: float, asked: float) -> float:
-        """The variance of the estimate of a count among `users` of whom `asked` were asked.
+    def variance(self, count: Any, users: float, asked: float) -> Any:
+        """The variance of the estimate of a count, or an array, among `users` of whom `asked` were asked.
 
         (n / n_l) [(n - f) V0 + f V1] + f (n / n_l - 1): noise of the response, then who was asked.
         """

@@ -77,7 +77,7 @@ class GroupTallies:
         self.layout = Layout.of(self.group)
         self._state = blake2s.key_state(manifest.seed)
         self._signs = _signs(self.group.symbols)
-        self._cells = np.zeros(int(self.layout.offsets[-1]), np.int64)
+        self._cells: npt.NDArray[np.signedinteger] = np.zeros(int(self.layout.offsets[-1]), np.int32)
         self._reports = np.zeros(self.layout.tables, np.int64)
 
     def add(self, nonces: npt.NDArray[np.uint64], symbols: npt.NDArray[np.uint8]) -> None:
@@ -87,10 +87,18 @@ class GroupTallies:
             self._add(nonces[start:stop], symbols[start:stop])
 
     def _add(self, nonces: npt.NDArray[np.uint64], symbols: npt.NDArray[np.uint8]) -> None:
+        self._make_room(len(nonces))
         slots, masks = derive(self.index, self.group, self.layout, self._state, nonces)
         order, starts = order_by_table(slots, self.layout.tables)
         kernels.tally(order, starts, (masks, symbols), self._signs, (self.layout.offsets, self._cells))
         self._reports += np.diff(starts)
+
+    def _make_room(self, coming: int) -> None:
+        """A cell is at most (q - 1) times the reports: take wider ones before that can overflow."""
+        most = (int(self._reports.sum()) + coming) * (self.group.symbols - 1)
+        if most >= 1 << 31 and self._cells.dtype != np.int64:
+            self._cells = self._cells.astype(np.int64)
+            self._signs = self._signs.astype(np.int64)
 
     def question(self, number: int) -> QuestionTallies:
         """The tables of one question."""
@@ -102,8 +110,8 @@ class GroupTallies:
             self.group.questions[number],
             Place(self.public, self.width, self.index, number, 0, 0),
             ResponseLaw.of(self.group),
-            self._reports[first:last].copy(),
-            cells.reshape(last - first, -1).copy(),
+            self._reports[first:last],
+            cells.reshape(last - first, -1),
         )
 
     def questions(self) -> list[QuestionTallies]:
@@ -122,7 +130,7 @@ class QuestionTallies:
     place: Place  # of row 0
     law: ResponseLaw
     table_reports: Counts
-    tables: Counts
+    tables: npt.NDArray[np.signedinteger]
 
     @property
     def reports(self) -> int:
@@ -138,7 +146,7 @@ class QuestionTallies:
     @cached_property
     def matches(self) -> Counts:
         """For each table and cell c: the sum over its reports of q [y = answer of c] - 1."""
-        transformed = self.tables.copy()
+        transformed = self.tables.astype(np.int64)
         for table in transformed:
             walsh_hadamard(table)
         return transformed
@@ -166,10 +174,10 @@ def order_by_table(slots: Any, tables: int) -> tuple[npt.NDArray[np.int32], Coun
     return order, starts
 
 
-def _signs(symbols: int) -> Counts:
+def _signs(symbols: int) -> npt.NDArray[np.signedinteger]:
     """(-1)^parity(s & y) at [y, s]."""
     both = np.arange(symbols)[:, None] & np.arange(symbols)
-    return np.asarray(1 - 2 * (np.bitwise_count(both) & 1).astype(np.int64), np.int64)
+    return np.asarray(1 - 2 * (np.bitwise_count(both) & 1).astype(np.int32), np.int32)
 
 
 def split_symbols(symbols: npt.NDArray[np.uint8], groups: Sequence[Group]) -> list[npt.NDArray[np.uint8]]:

@@ -25,7 +25,7 @@ def _word(data: Any, start: Any) -> Any:
 def parse(data: Any, expected: Any, nonces: Any, symbols: Any, refused: Any) -> int:
     """Read reports of 18 bytes: version, campaign, nonce, symbol; returns how many are kept.
 
-    `expected` is (version, first word of the campaign, bound of the symbols). Checks in the order of the wire.
+    `expected` is (version, first word of the campaign, bound of the symbols).
     """
     version, campaign, bound = expected
     kept = 0

@@ -1,0 +1,39 @@
+"""What every protocol offers: its manifest, clients, and an aggregator. Light: the server loads late."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from hushcount.ldp.client import Client
+from hushcount.ldp.client_state import ClientState
+from hushcount.ldp.manifest import Manifest
+
+if TYPE_CHECKING:
+    from hushcount.ldp.aggregator import Aggregator
+
+THIRTY_DAYS = 30 * 24 * 3600
+
+
+class Campaign:
+    """A manifest, and what is made of it; clients and aggregators need no more than the manifest."""
+
+    __slots__ = ("manifest",)
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+
+    def client(self, nonce: bytes | int, *, state: ClientState | None = None) -> Client:
+        """The client of a user, who has this nonce from the collector."""
+        return Client(self.manifest, nonce, state=state)
+
+    def aggregator(self) -> Aggregator:
+        """An aggregator without reports."""
+        from hushcount.ldp.aggregator import Aggregator
+
+        return Aggregator(self.manifest)
+
+
+def expiry(expires: int | None) -> int:
+    """The end of a campaign in seconds since 1970: as given, or thirty days from now."""
+    return int(time.time()) + THIRTY_DAYS if expires is None else expires
