@@ -1,7 +1,7 @@
 """Trees: python -m benchmarks --only hierarchy
 
 Streaming: events per CPU second, times the height, as a share of the rate of SpaceSaving on the same keys
-with as many counters. Offline: a file of 10M flows with about 1M distinct addresses at height 32, in a process
+with as many counters. Offline: a file of 10M flows, about 1M distinct addresses, at height 32, in a process
 of its own. Calibration: the longest paths that are promised, cold.
 """
 
