@@ -1,0 +1,149 @@
+"""The constants of 002, and what its lemmas ask for with them. Pure Python.
+
+log d, the number of levels or bits, is to base 2; the logarithms of chances are natural. The lemmas assume
+epsilon <= 1; their formulas are evaluated for any epsilon. What they give at ten million users:
+docs/ldp-paper.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hushcount.errors import ParameterError
+from hushcount.privacy import check_count, check_epsilon
+
+BETA = 0.05  # chance of failure; 002 leaves it open
+ROWS = 285  # hash pairs in the experiments of 002, section 4
+HEAVY = 15  # heavy is a count of HEAVY * sqrt(n) there
+
+
+@dataclass(frozen=True, slots=True)
+class TreeConstants:
+    """002, section 5: t = 110 log(n / beta), m = 48 sqrt(n / log(n / beta)), eta = 147 sqrt(..) / epsilon."""
+
+    rows: float = 110
+    cells: float = 48
+    eta: float = 147
+
+
+@dataclass(frozen=True, slots=True)
+class HashtogramConstants:
+    """002, Lemma 6.6: R = 300 log(12 n d' / beta), error 400 sqrt(n log(n d' / beta)) / epsilon."""
+
+    rows: float = 300
+    inside: float = 12
+    error: float = 400
+
+
+@dataclass(frozen=True, slots=True)
+class SuccinctConstants:
+    """002, Lemma 6.3: w = 32 log d log(16 log d) + 48 sqrt(2n log d ln(64 log d)) / epsilon, T = 32n / w."""
+
+    sampling: float = 32
+    noise: float = 48
+    buckets: float = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BitstogramConstants:
+    """002, Lemma 6.8: R = 48 ln(1 / beta), T = epsilon n / (326 sqrt(R log d')), found from 264 n^1.5 / T."""
+
+    repetitions: float = 48
+    buckets: float = 326
+    found: float = 264
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """What a lemma asks for and promises: rows, cells of a row, and counts.
+
+    `pruned` is the threshold of the protocol, `found` the count from which on an item is found, and `error`
+    how far a published count lies from the true one, all with the chance that the lemma states.
+    """
+
+    rows: int
+    cells: int
+    pruned: float
+    found: float
+    error: float
+
+    @property
+    def cell_bits(self) -> int:
+        """Bits of a cell: the next power of two."""
+        return max((self.cells - 1).bit_length(), 1)
+
+
+TREE, HASHTOGRAM = TreeConstants(), HashtogramConstants()
+SUCCINCT, BITSTOGRAM = SuccinctConstants(), BitstogramConstants()
+
+
+def explicit_error(users: int, epsilon: float, queries: int, beta: float = BETA) -> float:
+    """ExplicitHist's error over so many queries, 002, Lemma 6.1: 3 sqrt(n ln(4 d' / beta)) / epsilon.
+
+    >>> round(explicit_error(10_000_000, 2.0, 1 << 20))
+    20261
+    """
+    _check(users, epsilon, beta)
+    return 3 / epsilon * math.sqrt(users * math.log(4 * queries / beta))
+
+
+def tree_proof(
+    users: int, epsilon: float, levels: int, beta: float = BETA, constants: TreeConstants = TREE
+) -> Proved:
+    """TreeHist, 002, Lemma 5.3 and Theorem 5.2: prefixes below 2 eta are pruned, items above 3 eta found.
+
+    >>> proved = tree_proof(10_000_000, 2.0, 30)
+    >>> proved.rows, proved.cells, round(proved.pruned), round(proved.found)
+    (2103, 34720, 11131451, 16697177)
+    """
+    _check(users, epsilon, beta)
+    chance = math.log(users / beta)
+    final = constants.eta * math.sqrt(users * chance) / epsilon
+    eta = final * math.sqrt(levels)
+    cells = math.ceil(constants.cells * math.sqrt(users / chance))
+    return Proved(math.ceil(constants.rows * chance), cells, 2 * eta, 3 * eta, final)
+
+
+def hashtogram_proof(
+    users: int,
+    epsilon: float,
+    queries: int,
+    beta: float = BETA,
+    constants: HashtogramConstants = HASHTOGRAM,
+) -> Proved:
+    """Hashtogram, 002, Lemma 6.6; an oracle prunes nothing and finds what exceeds its error."""
+    _check(users, epsilon, beta)
+    rows = math.ceil(constants.rows * math.log(constants.inside * users * queries / beta))
+    chance = math.log(users * queries / beta)
+    error = constants.error / epsilon * math.sqrt(users * chance)
+    return Proved(rows, math.ceil(epsilon * math.sqrt(users / chance)), 0.0, error, error)
+
+
+def succinct_proof(
+    users: int, epsilon: float, levels: int, beta: float = BETA, constants: SuccinctConstants = SUCCINCT
+) -> Proved:
+    """SuccinctHist, 002, Lemma 6.3: one row of T buckets; items above w are found with chance 1/2."""
+    _check(users, epsilon, beta)
+    noise = math.sqrt(2 * users * levels * math.log(64 * levels))
+    found = constants.sampling * levels * math.log(16 * levels) + constants.noise / epsilon * noise
+    cells = math.ceil(constants.buckets * users / found)
+    return Proved(1, cells, 0.0, found, explicit_error(users, epsilon / 2, cells, beta))
+
+
+def bitstogram_proof(
+    users: int, epsilon: float, places: int, beta: float = BETA, constants: BitstogramConstants = BITSTOGRAM
+) -> Proved:
+    """Bitstogram, 002, Lemma 6.8, for a code of so many places; its error is that of Hashtogram."""
+    _check(users, epsilon, beta)
+    rows = math.ceil(constants.repetitions * math.log(1 / beta))
+    cells = max(math.floor(epsilon * users / (constants.buckets * math.sqrt(rows * places))), 1)
+    found = constants.found * users**1.5 / cells
+    return Proved(rows, cells, 0.0, found, hashtogram_proof(users, epsilon / 2, rows * cells, beta).error)
+
+
+def _check(users: int, epsilon: float, beta: float) -> None:
+    check_count("users", users)
+    check_epsilon(epsilon)
+    if not 0 < beta < 1:
+        raise ParameterError(f"beta must be strictly between 0 and 1, got {beta!r}.")
