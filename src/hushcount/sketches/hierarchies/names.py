@@ -59,7 +59,8 @@ def columns(names: Sequence[str]) -> ComponentHierarchy:
     """Several columns, the most general first: the value of the first, of the first two, and so on.
 
     Keys are those of a source of these columns in this order. Values that are not text stand as whole
-    numbers, a date as its days since 1970. Malformed are values with a zero byte, or of the byte 0xff alone.
+    numbers, a date as its days since 1970; those of one column alone as their text. Malformed are values
+    with a zero byte, or of the byte 0xff alone.
 
     >>> from hushcount.sources.composite import encode
     >>> hierarchy = columns(["country", "region"])
