@@ -179,9 +179,9 @@ def test_a_public_bound_closes_the_interval():
 
 def test_a_user_split_over_batches_counts_once(monkeypatch):
     """Rows of one user that DuckDB hands out in two batches are still one user's."""
-    from hushcount.sources import bounding
+    from hushcount.sources import out_of_core
 
-    monkeypatch.setattr(bounding, "ROWS", 2048)
+    monkeypatch.setattr(out_of_core, "ROWS", 2048)
     owners = np.repeat(np.arange(5), 3000)
     table = pa.table({"key": np.tile(np.arange(3000), 5), "user": owners})
     for options in ({"exact": True}, {"mechanism": "gaussian", "counters": 4000}):
