@@ -7,6 +7,7 @@ from typing import Any
 
 from experiments.ldp import baselines, data
 from experiments.ldp.hadamard_sketch import HadamardSketch
+from experiments.ldp.products import PRODUCTS, Protocol, simulate
 from experiments.ldp.quality import Campaign
 
 Published = dict[str, float]
@@ -45,4 +46,11 @@ BASELINES: dict[str, Callable[[Campaign], Published]] = {
     "HCMS, list": hadamard_sketch,
     "PEM with OLH": prefix_extending,
 }
-METHODS = BASELINES
+
+
+def product(protocol: Protocol) -> Callable[[Campaign], Published]:
+    """A protocol of hushcount."""
+    return lambda campaign: simulate(protocol, campaign)[0]
+
+
+METHODS = BASELINES | {name: product(protocol) for name, protocol in PRODUCTS.items()}

@@ -18,7 +18,7 @@ REQUIRED = """
 
 `python -m experiments.ldp.table`, {date}: means of {seeds} campaigns of {users:,} users. Least count: the
 lowest true count of a published word in all campaigns, in units of tau; it must be at least one half.
-Server: CPU seconds for ten million reports, from the bytes to the result; at most 5.
+Server: CPU seconds for all reports, from the bytes to the result; at most 5.
 
 | method | data | epsilon | precision (least) | recall (least) | least count | server, CPU s | holds |
 |---|---|---|---|---|---|---|---|
@@ -28,6 +28,7 @@ COMPARED = """
 
 `python -m experiments.ldp.run`, {date}. In every cell: precision / recall / mean relative error of the heavy
 words found; means of {seeds}.
+Precision is 1 where nothing is published.
 "list" methods cannot search: they are asked for the counts of 26,093 words, those of both data sets, so they
 are told every heavy word. The others search among all words of six letters. Every method publishes an
 estimate that reaches both tau and the quantile at which one campaign in a hundred shows an absent word.

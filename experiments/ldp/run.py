@@ -19,7 +19,7 @@ from experiments.ldp.quality import Campaign, quality
 
 FOLDER = Path(__file__).parent
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-SEEDS = {100_000: 10, 1_000_000: 5, 10_000_000: 2}
+SEEDS = {100_000: 5, 1_000_000: 3, 10_000_000: 1}
 QUICK_EPSILONS = (2.0,)
 QUICK_SEEDS = {100_000: 1}
 

@@ -1,13 +1,17 @@
 """Experiments of the local model: data sets, the laws of the protocols compared with, and what was found."""
 
+import json
 import math
 
 import numpy as np
 import pytest
 from experiments.ldp import baselines, data
 from experiments.ldp.hadamard_sketch import HadamardSketch
-from experiments.ldp.methods import BASELINES
+from experiments.ldp.methods import BASELINES, METHODS
+from experiments.ldp.page import page
+from experiments.ldp.products import PRODUCTS, simulate
 from experiments.ldp.quality import Campaign, quality
+from experiments.ldp.run import main
 
 LAWS = {"unary": baselines.unary, "optimised": baselines.optimised_unary, "hashing": baselines.local_hashing}
 REPEATS = 40_000
@@ -154,3 +158,22 @@ def test_quality_counts_hits_and_false_alarms():
     nothing = quality(campaign, {})
     assert (nothing["precision"], nothing["recall"], nothing["f1"]) == (1, 0, 0)
     assert nothing["relative_error"] is None
+
+
+@pytest.mark.parametrize("method", PRODUCTS)
+def test_a_simulated_campaign_can_be_drawn_again(method):
+    campaign = Campaign("zipf", 20_000, 4.0, 3)
+    published, _ = simulate(PRODUCTS[method], campaign)
+    assert published == simulate(PRODUCTS[method], campaign)[0]
+    assert quality(campaign, published)["precision"] == 1
+
+
+def test_the_comparison_runs(tmp_path):
+    main(["--quick", "--folder", str(tmp_path)])
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert {(row["data"], row["method"]) for row in results["rows"]} == {
+        (name, method) for name in ("words", "zipf") for method in METHODS
+    }
+    assert all(row["recall"] >= 0.5 for row in results["rows"])
+    assert (tmp_path / "README.md").read_text() == page(None, results)
+    assert {path.name for path in (tmp_path / "figures").iterdir()} >= {"recall.svg", "relative_error.svg"}

@@ -1,0 +1,77 @@
+"""Campaigns of hushcount.ldp, simulated: every user reports, and the server reads the bytes.
+
+All is drawn from the seed of the campaign, also what must be secret and fresh in reality: the responses of
+the clients, and the public seed of the manifest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from experiments.ldp import data
+from experiments.ldp.quality import Campaign
+
+from hushcount.ldp.aggregator import Aggregator
+from hushcount.ldp.batch_client import Items, respond_all
+from hushcount.ldp.bitstogram import Bitstogram
+from hushcount.ldp.bitstogram_binary import BitstogramBinary
+from hushcount.ldp.encodings import PackedWords, Words
+from hushcount.ldp.manifest import Manifest
+from hushcount.ldp.tree_hist import TreeHist
+
+WORDS = Words(data.ALPHABET, data.LENGTH)
+PACKED = PackedWords(data.ALPHABET, data.LENGTH)  # 29 bits: what the code of the binary mode holds
+REPORT = np.dtype([("version", "u1"), ("campaign", "V8"), ("nonce", "<u8"), ("symbols", "u1")])
+Protocol = Callable[..., Any]
+
+PRODUCTS: dict[str, Protocol] = {
+    "TreeHist": lambda **asked: TreeHist(WORDS, **asked),
+    "TreeHist, 1 bit": lambda **asked: TreeHist(WORDS, symbol_bits=1, **asked),
+    "Bitstogram": lambda **asked: Bitstogram(WORDS, **asked),
+    "Bitstogram, binary": lambda **asked: BitstogramBinary(PACKED, **asked),
+}
+
+
+class SeededBits:
+    """Uniform bits that can be drawn again; satisfies hushcount.randomness.Bits."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def words(self, count: int) -> Any:
+        """So many 64-bit words."""
+        return self._rng.integers(0, 1 << 64, count, dtype=np.uint64)
+
+    def bytes(self, count: int) -> bytes:
+        """So many bytes."""
+        return self._rng.bytes(count)
+
+
+def simulate(protocol: Protocol, campaign: Campaign) -> tuple[dict[str, float], float]:
+    """What is published of a campaign, and the CPU seconds of the server, from the bytes to the release."""
+    rng = campaign.rng
+    asked = protocol(epsilon=campaign.epsilon, users=campaign.users, threshold=campaign.tau).manifest
+    manifest = replace(asked, seed=rng.bytes(len(asked.seed)))
+    reports = reports_of(manifest, campaign, rng)
+    start = time.process_time()
+    release = Aggregator(manifest).add(reports).heavy_hitters(campaign.tau)
+    seconds = time.process_time() - start
+    words, counts = release.keys["key"].to_pylist(), release.counts.to_pylist()
+    return dict(zip(words, counts, strict=True)), seconds
+
+
+def reports_of(manifest: Manifest, campaign: Campaign, rng: np.random.Generator) -> bytes:
+    """The reports of all users, one after the other."""
+    users = data.population(campaign.users, campaign.seed, campaign.name)
+    items = Items.of(data.counts(campaign.name, campaign.users)[0], manifest.encoding).take(users)
+    nonces = rng.integers(0, 1 << 64, campaign.users, dtype=np.uint64)
+    reports = np.empty(campaign.users, REPORT)
+    reports["version"] = 1
+    reports["campaign"] = np.void(manifest.campaign[:8])
+    reports["nonce"] = nonces
+    reports["symbols"] = respond_all(manifest, nonces, items, SeededBits(rng))
+    return reports.tobytes()
