@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -21,6 +22,15 @@ def need_java():
     if os.environ.get(REQUIRED) == "1":
         pytest.fail(f"{REQUIRED} is 1, but no Java was found.")
     pytest.skip(SKIPPED)
+
+
+def _wait_for(port):
+    """Until the master listens; on a busy machine that takes longer than a session would try."""
+    for _ in range(1200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
 
 
 @contextmanager
@@ -52,6 +62,7 @@ def spark_cluster(folder):
                 running.append(
                     subprocess.Popen([*launcher, *command], env=environment, stdout=log, stderr=log)
                 )
+        _wait_for(port)
         yield master
     finally:
         for process in reversed(running):
