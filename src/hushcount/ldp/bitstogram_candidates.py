@@ -34,20 +34,21 @@ class Lists:
 
 
 def likely_values(tallies: QuestionTallies, estimates: Matches, least: float) -> Lists:
-    """The values of a part whose estimated counts reach `least`; estimates[table, cell] add up to counts."""
-    asked = tallies.question
-    bits = part_of(asked, tallies.place.width)[1]
-    if isinstance(asked, CodeBit):
-        found, counts = decode(estimates.T, bits, ORDER, BEST)
-        kept = counts >= least
-        buckets, values, scores = np.nonzero(kept)[0], found[kept], counts[kept].astype(np.float64)
+    """The values of a part whose estimated counts reach `least`.
+
+    `estimates[table, bucket, :]` add up to counts: over the tables with the signs of a codeword, or one table
+    with a cell for each value.
+    """
+    bits = part_of(tallies.question, tallies.place.width)[1]
+    if isinstance(tallies.question, CodeBit):
+        found, counts = decode(estimates[:, :, 0].T, bits, ORDER, BEST)
+        buckets, place = np.nonzero(counts >= least)
+        values, scores = found[buckets, place], counts[buckets, place]
     else:
-        cells = np.flatnonzero(estimates[0] >= least)
-        buckets, values = cells >> bits, cells & ((1 << bits) - 1)
-        scores = estimates[0][cells].astype(np.float64)
-    assert isinstance(asked, Chunk | CodeBit)
-    starts = np.searchsorted(buckets, np.arange((1 << asked.bucket_bits) + 1)).astype(np.int64)
-    return Lists(bits, starts, values, scores)
+        buckets, values = np.nonzero(estimates[0] >= least)
+        scores = estimates[0, buckets, values]
+    starts = np.searchsorted(buckets, np.arange(estimates.shape[1] + 1)).astype(np.int64)
+    return Lists(bits, starts, values, scores.astype(np.float64))
 
 
 def combine(lists: list[Lists], least: float) -> tuple[Integers, Integers]:

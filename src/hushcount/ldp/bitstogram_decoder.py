@@ -12,6 +12,7 @@ from hushcount.ldp.cells import Words, from_words, to_words
 from hushcount.ldp.decoding import Collected, Found
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.intervals import upper_quantile
+from hushcount.ldp.prefixes import count_prefixes
 from hushcount.ldp.questions import Chunk
 from hushcount.ldp.tree_hist import THRESHOLD
 
@@ -19,18 +20,26 @@ ROUNDS = 4
 SLACK = 4.0  # standard deviations below the threshold at which an identifying question gives up
 CHECK_SLACK = 3.0  # the same for the check
 Numbers = npt.NDArray[np.float64]
+Buckets = npt.NDArray[np.int64]
 
 
 def decode(collected: Collected, threshold: float | None) -> Found:
     """Find the heavy items of a campaign of Bitstogram, by chunks or by a code."""
     manifest = collected.manifest
     refuse_other_questions(manifest)
-    least = float(manifest.parameters[THRESHOLD]) if threshold is None else threshold
     evidence = Evidence(collected.groups[0])
+    asked_for = float(manifest.parameters[THRESHOLD]) if threshold is None else threshold
+    least = max(asked_for, _noise(evidence, manifest.encoding))
     words, counts = heavy_items(evidence, manifest.encoding, least)
     values = from_words(words)
     named = [place for place, value in enumerate(values) if manifest.encoding.decode(value) is not None]
     return Found([values[place] for place in named], counts[named], evidence.error(least), least)
+
+
+def _noise(evidence: Evidence, encoding: Encoding) -> float:
+    """The estimate that hardly any of all items reaches by noise alone."""
+    everything = count_prefixes(encoding, encoding.width)
+    return evidence.error(0.0).of_absent * upper_quantile(FALSE_ITEMS / everything)
 
 
 def heavy_items(evidence: Evidence, encoding: Encoding, threshold: float) -> tuple[Words, Numbers]:
@@ -41,30 +50,41 @@ def heavy_items(evidence: Evidence, encoding: Encoding, threshold: float) -> tup
     """
     found = evidence.locate(to_words([], encoding.width))
     counts = np.zeros(0)
+    buckets = None
     for _ in range(ROUNDS):
-        words = _unknown(candidates(evidence, encoding, threshold), found.words)
+        words = _unknown(candidates(evidence, encoding, threshold, buckets), found.words)
         located, accepted = _accept(evidence, words, threshold)
         if not len(located):
             break
         evidence.remove(located, accepted)
-        found, counts = found.join(located), np.concatenate([counts, accepted])
-    return _settled(evidence, found, counts, threshold)
+        found = found.join(located)
+        counts = np.concatenate([counts, accepted]) + evidence.settle(found)
+        buckets = evidence.buckets(located)
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] >= threshold]
+    return found.words[order], counts[order]
 
 
-def candidates(evidence: Evidence, encoding: Encoding, threshold: float) -> Words:
-    """Items that the identifying questions take for heavy; of narrow items all whose cell reaches it."""
+def candidates(
+    evidence: Evidence, encoding: Encoding, threshold: float, buckets: Buckets | None = None
+) -> Words:
+    """Items of all or some buckets that the identifying questions take for heavy.
+
+    Narrow items have their own cells and no buckets: all whose cell reaches the threshold.
+    """
     if len(evidence.tallies) == 1:
-        values = np.flatnonzero(evidence.estimates_of(0)[0] >= threshold)
+        values = np.flatnonzero(evidence.estimates_of(0) >= threshold)
         words = to_words(values.tolist(), encoding.width)
         return words[valid(words, encoding)]
-    lists, precision = [], 0.0
+    lists, variance = [], 0.0
     for number, tallies in enumerate(evidence.tallies[:-1]):
         deviation = evidence.deviation_of(number, threshold)
         least = max(threshold - SLACK * deviation, _chance(tallies.question) * deviation)
-        lists.append(likely_values(tallies, evidence.estimates_of(number), least))
-        precision += deviation**2
-    chosen, buckets = combine(lists, threshold - SLACK * precision**0.5 / len(lists))
-    words = items(chosen, buckets, [part.bits for part in lists], evidence.tallies[0])
+        lists.append(likely_values(tallies, evidence.estimates_of(number, buckets), least))
+        variance += deviation**2
+    chosen, where = combine(lists, threshold - SLACK * variance**0.5 / len(lists))
+    where = where if buckets is None else buckets[where]
+    words = items(chosen, where, [part.bits for part in lists], evidence.tallies[0])
     return words[valid(words, encoding)]
 
 
@@ -88,11 +108,3 @@ def _accept(evidence: Evidence, words: Words, threshold: float) -> tuple[Located
     located = evidence.locate(words[evidence.check(words) >= limits[1]])
     order, counts = evidence.peel(located, limits)
     return located.take(order), counts
-
-
-def _settled(evidence: Evidence, found: Located, counts: Numbers, threshold: float) -> tuple[Words, Numbers]:
-    """Counts again, now that every other heavy item is out of the tables."""
-    counts = counts + evidence.estimates(found)[:, 0]
-    order = np.argsort(-counts, kind="stable")
-    order = order[counts[order] >= threshold]
-    return found.words[order], counts[order]

@@ -25,6 +25,7 @@ from hushcount.ldp.tallies import QuestionTallies
 Numbers = npt.NDArray[np.float64]
 Matches = npt.NDArray[np.float32]
 Signs = npt.NDArray[np.int8]
+Buckets = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,23 @@ class Evidence:
         sums = self._sum(self.tallies[-1], self.matches[-1], located.cells, located.signs)
         return sums * (self.reports / max(self.tallies[-1].reports, 1) / self.law.gain)
 
-    def estimates_of(self, number: int) -> Matches:
-        """The estimates of one question: for each table and cell, scaled so that tables add up to counts."""
+    def estimates_of(self, number: int, buckets: Buckets | None = None) -> Matches:
+        """The estimates of one question for all or some buckets: [table, bucket, value], tables add up."""
         scale = self.reports / max(self.tallies[number].reports, 1) / self.law.gain
-        scaled: Matches = self.matches[number] * np.float32(scale)
-        return scaled
+        matches = self.matches[number]
+        by_bucket = matches.reshape(len(matches), -1, 1 << self._value_bits(number))
+        chosen: Matches = by_bucket if buckets is None else by_bucket[:, buckets]
+        return chosen * np.float32(scale)
+
+    def buckets(self, located: Located) -> Buckets:
+        """The buckets that items lie in, by the first question."""
+        found: Buckets = np.unique(located.cells[:, 0] >> self._value_bits(0)).astype(np.int64)
+        return found
+
+    def _value_bits(self, number: int) -> int:
+        """Bits of a cell that are a value beside its bucket."""
+        asked = self.tallies[number].question
+        return asked.cell_bits - getattr(asked, "bucket_bits", asked.cell_bits)
 
     def _sum(self, tallies: QuestionTallies, matches: Matches, cells: Cells, signs: Signs) -> Numbers:
         """Matches of items with one question, less those of strangers."""
@@ -112,8 +125,8 @@ class Evidence:
 
     def deviation_of(self, number: int, count: float) -> float:
         """The standard deviation of an estimate from one question's reports; infinite without any."""
-        asked = self.tallies[number].reports
-        return math.sqrt(self.law.variance(count, self.reports, asked)) if asked else math.inf
+        asked, inside = self.tallies[number].reports, min(count, self.reports)
+        return math.sqrt(self.law.variance(inside, self.reports, asked)) if asked else math.inf
 
     def error(self, threshold: float) -> OracleError:
         """The error of an estimate from all reports, once items above the threshold are out of the tables."""
@@ -142,6 +155,17 @@ class Evidence:
                 expected = counts * (reports / self.reports * self.law.gain)
                 np.subtract.at(row, located.cells[:, table], expected * located.signs[:, table])
                 table += 1
+
+    def settle(self, located: Located) -> Numbers:
+        """Remove what is missing in the counts that were removed, from all items at once, and return it."""
+        overlap = np.zeros((len(located), len(located)), np.float32)
+        for table, weight in enumerate(self.weights[:, 0].astype(np.float32)):
+            cells, signs = located.cells[:, table], located.signs[:, table]
+            overlap += (cells[:, None] == cells) * (signs[:, None] * signs) * weight
+        left = self.estimates(located)[:, 0]
+        missing: Numbers = np.asarray(np.linalg.solve(overlap.astype(np.float64), left), np.float64)
+        self.remove(located, missing)
+        return missing
 
 
 def _located(tallies: list[QuestionTallies], words: Words) -> Located:

@@ -148,7 +148,8 @@ def refuse_other_questions(manifest: Manifest) -> None:
     """Raise unless the questions identify the rest of the item part by part, and the last one checks it."""
     width = manifest.encoding.width
     *identifying, last = manifest.groups[0].questions
-    fitting = len(manifest.groups) == 1 and isinstance(last, Prefix) and last.bits == width and not last.flips
+    fitting = len(manifest.groups) == 1 and isinstance(last, Prefix) and last.bits == width
+    fitting = fitting and not last.flips and (last.cell_bits < width) == bool(identifying)
     left = width - (getattr(identifying[0], "quotient_bits", width) if identifying else width)
     for question in identifying:
         lowest, bits = part_of(question, width)

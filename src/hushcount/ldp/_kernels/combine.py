@@ -6,7 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import kernel
+from hushcount.compiled import inlined, kernel
+
+
+@inlined
+def _insert(best: Any, names: Any, size: Any, total: Any, name: Any) -> Any:
+    """Put a sum with its name into a list in descending order that drops its last when full; the new size."""
+    if size == best.size:
+        if total <= best[size - 1]:
+            return size
+        size -= 1
+    place = size
+    while place > 0 and best[place - 1] < total:
+        best[place] = best[place - 1]
+        names[place] = names[place - 1]
+        place -= 1
+    best[place] = total
+    names[place] = name
+    return size + 1
 
 
 @kernel
@@ -19,35 +36,28 @@ def combine(lists: Any, least: Any, widest: int, chosen: Any, buckets: Any) -> i
     """
     starts, values, scores = lists
     parts, found = starts.shape[0], 0
-    kept = np.zeros((widest, parts), np.int64)
-    sums = np.zeros(widest)
+    kept, extended = np.zeros((widest, parts), np.int64), np.zeros((widest, parts), np.int64)
+    sums, best, names = np.zeros(widest), np.zeros(widest), np.zeros(widest, np.int64)
     for bucket in range(starts.shape[1] - 1):
-        empty = False
-        for part in range(parts):
-            empty = empty or starts[part, bucket] == starts[part, bucket + 1]
-        if empty:
-            continue
         size = 1
-        kept[0, :] = 0
         sums[0] = 0.0
         for part in range(parts):
-            first = starts[part, bucket]
+            first, longer = starts[part, bucket], 0
             count = starts[part, bucket + 1] - first
-            totals = np.empty(size * count)
             for old in range(size):
                 for new in range(count):
-                    totals[old * count + new] = sums[old] + scores[first + new]
-            order = np.argsort(-totals)[:widest] if totals.size > widest else np.arange(totals.size)
-            extended = np.empty((order.size, parts), np.int64)
-            for place in range(order.size):
-                extended[place] = kept[order[place] // count]
-                extended[place, part] = values[first + order[place] % count]
-            size = order.size
-            kept[:size] = extended
-            sums[:size] = totals[order]
+                    longer = _insert(best, names, longer, sums[old] + scores[first + new], old * count + new)
+            size = longer
+            for place in range(size):
+                for before in range(part):
+                    extended[place, before] = kept[names[place] // count, before]
+                extended[place, part] = values[first + names[place] % count]
+                sums[place] = best[place]
+            kept, extended = extended, kept
         for place in range(size):
             if sums[place] >= least:
-                chosen[found] = kept[place]
+                for part in range(parts):
+                    chosen[found, part] = kept[place, part]
                 buckets[found] = bucket
                 found += 1
     return found
@@ -67,7 +77,10 @@ def peel(places: Any, weights: Any, estimates: Any, limits: Any, accepted: Any) 
     waiting = estimates[:, 0].copy()
     rank = 0
     while items:
-        best = np.argmax(waiting)
+        best = 0
+        for item in range(1, items):
+            if waiting[item] > waiting[best]:
+                best = item
         if waiting[best] < limits[0]:
             break
         waiting[best] = -np.inf
