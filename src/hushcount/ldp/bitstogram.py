@@ -13,7 +13,7 @@ class Bitstogram(Campaign):
     """A campaign that finds the items held by at least `threshold` of about `users` users.
 
     Items are hashed to buckets; one question for each chunk of an item asks for bucket and chunk together, a
-    last one for the whole item. Every report counts in the estimate of every item (docs/ldp.md).
+    last one for the whole item. Every report counts in the estimate of every item (docs/ldp-bitstogram.md).
 
     Theorem: every report is epsilon-locally differentially private.
     Neighbours: any two items of one user, or an item and none.

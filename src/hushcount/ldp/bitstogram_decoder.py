@@ -1,4 +1,7 @@
-"""From the tallies of Bitstogram to heavy hitters: identify, check, peel, and look again in what is left."""
+"""From the tallies of Bitstogram to heavy hitters: identify, check, peel, and look again in what is left.
+
+Steps and limits: docs/ldp-bitstogram.md. Checked by: tests/acceptance/test_ldp_bitstogram.py
+"""
 
 from __future__ import annotations
 

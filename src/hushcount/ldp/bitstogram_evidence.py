@@ -4,7 +4,7 @@ Each question of Bitstogram is an estimator of any item's count by itself: a rep
 that the item would give to its question, or not. All reports answer with the same law, so the estimator of
 least variance takes them all alike: the sum of all matches. It has the variance of an oracle that was asked
 of every user, whatever the shares are. The last question, which finds no items, checks what the others
-found with data that had no part in finding it.
+found with data that had no part in finding it. Formulas: docs/ldp-bitstogram.md, sections 3 and 4.
 """
 
 from __future__ import annotations

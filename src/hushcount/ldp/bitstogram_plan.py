@@ -6,7 +6,7 @@ by chunks of it, or by the bits of a codeword of it. A last question is a freque
 
 A count stands out of an estimate of variance v if count^2 / v, its energy, reaches what the question needs.
 A question that is asked of a share a of n users has v = n V0 / a. So the least count that all questions can
-see at once is sqrt(n V0 (sum of needs)), with shares in proportion to the needs.
+see at once is sqrt(n V0 (sum of needs)), with shares in proportion to the needs (docs/ldp-bitstogram.md).
 """
 
 from __future__ import annotations
