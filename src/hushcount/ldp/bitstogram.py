@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hushcount.ldp.bitstogram_forecast import Forecast
 from hushcount.ldp.bitstogram_plan import Terms, chunked, manifest_of
 from hushcount.ldp.campaign import Campaign
 from hushcount.ldp.encodings import Encoding
@@ -39,6 +40,7 @@ class Bitstogram(Campaign):
         symbol_bits: int | None = None,
         expires: int | None = None,
     ) -> None:
-        self.plan = chunked(encoding.width)
+        plan = chunked(encoding.width)
         terms = Terms(epsilon, users, threshold, symbol_bits, expires)
-        super().__init__(manifest_of(PROTOCOL, self.plan, encoding, terms))
+        super().__init__(manifest_of(PROTOCOL, plan, encoding, terms))
+        self.plan = Forecast.of(plan, self.manifest)

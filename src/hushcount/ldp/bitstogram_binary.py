@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hushcount.ldp.bitstogram_forecast import Forecast
 from hushcount.ldp.bitstogram_plan import Terms, coded, manifest_of
 from hushcount.ldp.campaign import Campaign
 from hushcount.ldp.encodings import Encoding
@@ -38,6 +39,7 @@ class BitstogramBinary(Campaign):
         threshold: float | None = None,
         expires: int | None = None,
     ) -> None:
-        self.plan = coded(encoding.width)
+        plan = coded(encoding.width)
         terms = Terms(epsilon, users, threshold, 1, expires)
-        super().__init__(manifest_of(PROTOCOL, self.plan, encoding, terms))
+        super().__init__(manifest_of(PROTOCOL, plan, encoding, terms))
+        self.plan = Forecast.of(plan, self.manifest)

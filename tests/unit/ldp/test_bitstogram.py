@@ -20,6 +20,7 @@ from hushcount.ldp.bitstogram_evidence import Evidence
 from hushcount.ldp.bitstogram_plan import chunked, divide, part_of
 from hushcount.ldp.cells import bucket_of, from_words, to_words
 from hushcount.ldp.oracle import Oracle
+from hushcount.ldp.planner import zipf_counts
 from hushcount.ldp.questions import Chunk, Prefix
 
 WORDS = ldp.Words(string.ascii_lowercase, 6)
@@ -63,6 +64,32 @@ def test_least_detectable_count():
     assert manifest.parameters["threshold"] == math.ceil(
         chunked(30).least_detectable(10_000, 7 / (8 * manifest.groups[0].probability / 2**64 - 1) ** 2)
     )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "precision", "recall"), [(ldp.Bitstogram, 0.98, 0.99), (ldp.BitstogramBinary, 0.97, 0.97)]
+)
+def test_forecast_of_the_zipf_words(protocol, precision, recall):
+    """What is measured at ten million users (docs/ldp-bitstogram.md) is what was to be expected."""
+    plan = protocol(WORDS, epsilon=2.0, users=10_000_000).plan
+    threshold = 15 * math.sqrt(10_000_000)
+    expected = plan.quality(zipf_counts(10_000_000, 1.5, 93), threshold)
+    assert expected.above_threshold == 19
+    assert expected.precision == pytest.approx(precision, abs=0.015)
+    assert expected.recall == pytest.approx(recall, abs=0.015)
+
+
+def test_forecast():
+    plan = Bitstogram(WORDS, epsilon=2.0, users=1_000_000).plan
+    assert plan.least_detectable == pytest.approx(8864, abs=2)
+    assert plan.threshold == math.ceil(plan.least_detectable)
+    assert plan.memory == 8 * (2 * 2**21 + 16 * 2**18) + 33 * 1_000_000
+    assert plan.chance_of(0) < 1e-9
+    assert 0.45 < plan.chance_of(plan.threshold) < 0.51
+    assert plan.chance_of(2 * plan.threshold) > 0.999
+    assert plan.quality([]).recall == 1.0
+    binary = ldp.BitstogramBinary(WORDS, epsilon=2.0, users=1_000_000).plan
+    assert binary.memory == 8 * (128 * 2**14 + 16 * 2**18) + 33 * 1_000_000
 
 
 def test_a_small_campaign_has_a_threshold_within_its_users():
