@@ -1,11 +1,13 @@
 """Local privacy, exactly: the law of every client's report for all pairs of items, and for no item."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from tests.privacy.ldp_law import AskedAgain, Script, exp_between, largest_ratio, law
 
+from hushcount import ldp
 from hushcount.errors import ParameterError
 from hushcount.ldp import client as client_module
 from hushcount.ldp.client import Client
@@ -112,6 +114,26 @@ def test_groups_of_the_whole_epsilon_each_would_be_refuted_and_are_refused():
     assert str(error.value) == "the epsilons of the groups must sum to at most 2."
     spending_twice = campaign(groups, "4")
     assert not all(is_private(worst(spending_twice, nonce), "2") for nonce in NONCES)
+
+
+PAPER_MODES = {
+    "ExplicitHist": lambda: ldp.ExplicitHist(Integers(3), epsilon="2", users=1000),
+    "Hashtogram": lambda: ldp.Hashtogram(Integers(3), epsilon="2", users=1000, rows=3, cell_bits=2),
+    "SuccinctHist": lambda: ldp.SuccinctHist(Integers(3), epsilon="2", users=1000, bucket_bits=1),
+    "TreeHistPaper": lambda: ldp.TreeHistPaper(Integers(3), epsilon="2", users=1000, rows=3, cell_bits=2),
+    "BitstogramPaper": lambda: ldp.BitstogramPaper(
+        Integers(3), epsilon="2", users=1000, bucket_bits=1, rows=3, cell_bits=2
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", PAPER_MODES)
+def test_modes_of_002(mode):
+    """Their own manifests: one response at epsilon, or two at half of it each."""
+    manifest = replace(PAPER_MODES[mode]().manifest, seed=bytes(range(32)))
+    ratios = [worst(manifest, nonce) for nonce in NONCES]
+    assert all(is_private(ratio, "2") for ratio in ratios)
+    assert not is_private(max(ratios), "1.999999")
 
 
 @pytest.mark.parametrize("item", [None, 8, -1, "unfit", 2.5, True, b"", [], object()])

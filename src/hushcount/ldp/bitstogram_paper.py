@@ -25,8 +25,8 @@ class BitstogramPaper(Campaign):
 
     Theorem: every report is epsilon-locally differentially private.
     Neighbours: any two items of one user, or an item and none.
-    Parameters: 2^bucket_bits buckets and rows of 2^bucket_bits cells, by default about sqrt(users) each, 285
-    rows, threshold 15 sqrt(users); those of the lemmas: paper_constants.
+    Parameters: 2^bucket_bits buckets and `rows` rows of 2^cell_bits cells, by default about sqrt(users) each
+    and 285 rows; threshold 15 sqrt(users); those of the lemmas: paper_constants.
     Proof: docs/proofs/ldp.md. Checked by: tests/privacy/test_ldp.py, tests/statistical/test_ldp_paper.py
 
     >>> from hushcount.ldp.words import Words
@@ -46,12 +46,14 @@ class BitstogramPaper(Campaign):
         repetitions: int = REPETITIONS,
         bucket_bits: int | None = None,
         rows: int = ROWS,
+        cell_bits: int | None = None,
         threshold: float | None = None,
         expires: int | None = None,
     ) -> None:
-        bits = root_bits(users) if bucket_bits is None else bucket_bits
+        buckets = root_bits(users) if bucket_bits is None else bucket_bits
+        cells = root_bits(users) if cell_bits is None else cell_bits
         terms = PaperTerms(epsilon, users, threshold, expires)
-        groups = questions_of(encoding.width, Shape(bits, repetitions, rows, bits))
+        groups = questions_of(encoding.width, Shape(buckets, repetitions, rows, cells))
         super().__init__(paper_manifest(PROTOCOL, encoding, terms, groups))
 
 

@@ -48,8 +48,8 @@ def decode_codewords(collected: Collected, threshold: float | None) -> Found:
     return published(collected, values, limit_of(collected, threshold))
 
 
-def _decided(tally: QuestionTallies) -> npt.NDArray[np.float32]:
+def _decided(tally: QuestionTallies) -> npt.NDArray[np.int16]:
     """For every repetition and bucket the 128 bits as signs: +1 for a 0, which also a tie is taken for."""
     assert isinstance(tally.question, CodeBit)
     tables = tally.matches.reshape(tally.question.rows, LENGTH, -1)
-    return np.where(tables >= 0, 1.0, -1.0).astype(np.float32).transpose(0, 2, 1).reshape(-1, LENGTH)
+    return np.where(tables >= 0, 1, -1).astype(np.int16).transpose(0, 2, 1).reshape(-1, LENGTH)

@@ -21,7 +21,8 @@ from hushcount.ldp.response import epsilon_text
 from hushcount.ldp.tree_hist import THRESHOLD
 from hushcount.privacy import check_count
 
-WIDEST_EXPLICIT = 24  # bits of items, or of their hashes, in a table of their own
+WIDEST_EXPLICIT = 24  # bits of items that have a table of their own
+_HASHED_BITS = 20  # wider ones are hashed to so many bits
 _LAST_PLACE = Decimal("1e-18")
 
 
@@ -102,4 +103,4 @@ def median_item(width: int, rows: int, cell_bits: int) -> Prefix:
 
 def explicit_item(width: int) -> Prefix:
     """ExplicitHist's question: the item itself, or one hash of it where no table would hold all items."""
-    return Prefix(width, 1, min(width, WIDEST_EXPLICIT))
+    return Prefix(width, 1, width if width <= WIDEST_EXPLICIT else _HASHED_BITS)
