@@ -91,6 +91,16 @@ def test_prefixes_are_kept_up_to_a_number(monkeypatch):
     assert len(found) <= 2
 
 
+def test_merged_and_loaded():
+    campaign = ldp.TreeHistPaper(ldp.Integers(8), epsilon=4, users=400, rows=3, expires=EXPIRES)
+    reports = [campaign.client(nonce).report(nonce % 3 * 50, now=0) for nonce in range(400)]
+    halves = [campaign.aggregator().add(reports[start::2], now=0) for start in (0, 1)]
+    whole = campaign.aggregator().add(reports, now=0)
+    merged = ldp.Aggregator.load(halves[0].merge(halves[1]).to_bytes())
+    assert merged.reports == 400
+    assert by_key(merged.heavy_hitters(60)) == by_key(whole.heavy_hitters(60))
+
+
 def test_the_proof_at_ten_million_exceeds_all_users():
     proved = tree_proof(10_000_000, 2.0, 30)
     assert proved.pruned > 10_000_000
