@@ -6,11 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import kernel
+from hushcount.compiled import inlined, kernel
 from hushcount.sketches._kernels.counter_table import Table
+from hushcount.sketches._kernels.intrinsics import load64
 from hushcount.sketches._kernels.update import update_integers
 
+_U = np.uint64
+_ONES, _TOPS = _U(0x0101010101010101), _U(0x8080808080808080)
+_PLACES = _U(0x0001020304050607)  # times 256^i: the top byte is i
+
 BLOCK_OF_LEAVES = 1 << 13  # with its nodes 128 KiB; long enough that a level's table pays for its way in
+
+
+@inlined
+def next_zero(data: Any, place: Any, end: Any) -> Any:
+    """The place of the first zero byte from `place` on, or the end, looked for by words."""
+    while place + 8 <= data.size and place < end:
+        word = load64(data, place)
+        zeros = (word - _ONES) & ~word & _TOPS  # the lowest bit is right, those above it may be too many
+        if zeros:
+            lowest = (zeros & (~zeros + _U(1))) >> _U(7)
+            return min(place + np.int64((lowest * _PLACES) >> _U(56)), end)
+        place += 8
+    while place < end and data[place] != 0:
+        place += 1
+    return min(place, end)
 
 
 @kernel
@@ -22,8 +42,7 @@ def component_spans(data: Any, offsets: Any, height: Any) -> Any:
         begins[index] = offsets[index]
         place, end = np.int64(offsets[index]), np.int64(offsets[index + 1])
         for level in range(height - 1):
-            while place < end and data[place] != 0:
-                place += 1
+            place = next_zero(data, place, end)
             ends[level, index] = place
             place += 1
         ends[height - 1, index] = end
