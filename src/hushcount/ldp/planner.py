@@ -24,6 +24,7 @@ PREFIX_CELL_BITS = 16
 ITEM_ROWS = 16
 PREFIX_ROWS = 16
 KEPT = 1 << 11  # prefixes with tags that are kept by noise alone, at most on average
+CHILDREN_KEPT = 1 / 64  # of the children of a prefix, those kept by the noise of their own level
 MARGIN = 2.5  # deviations below the threshold at which a prefix is still kept
 FALSE_ITEMS = 0.01  # items expected to be published by noise alone, at most
 _LEAST_SHARE = 0.02
@@ -97,9 +98,8 @@ class TreePlan:
         """The chance that an item with this count is published at a threshold."""
         limit = max(self.threshold if threshold is None else threshold, self.noise_limit)
         chance = above((limit - count) / math.sqrt(self.law.variance(count, self.users, self.users)))
-        asked = 0.0
         for level in self.levels[:-1]:
-            asked += level.share * self.users
+            asked = level.share * self.users
             kept = limit - MARGIN * math.sqrt(self.law.variance(0.0, self.users, asked))
             chance *= above((kept - count) / math.sqrt(self.law.variance(count, self.users, asked)))
         return chance
@@ -157,7 +157,7 @@ def plan_tree(
     needs = _needs(encoding, cuts)
     deviation = math.sqrt(people * law.absent)
     last = MARGIN + upper_quantile(FALSE_ITEMS / needs[-1].candidates)
-    pruning = max((need.deviations for need in needs[:-1]), default=0.0)
+    pruning = math.sqrt(sum(need.deviations**2 for need in needs[:-1]))
     least = deviation * max(last, pruning / math.sqrt(_MOST_PREFIX_SHARE))
     wanted = least if threshold is None else threshold
     if not 0 < wanted <= people:
@@ -182,23 +182,26 @@ def _needs(encoding: Encoding, cuts: Sequence[int]) -> list[_Need]:
     needs = []
     candidates = valid[0] * 2**tag_bits
     for level, bits in enumerate(cuts[:-1]):
-        deviations = MARGIN + upper_quantile(min(KEPT / candidates, 0.5))
+        kept = min(KEPT / candidates, 0.5) if level == 0 else CHILDREN_KEPT
+        deviations = MARGIN + upper_quantile(kept)
         needs.append(_Need(bits, tag_bits, candidates, deviations))
         candidates = 2 * KEPT * valid[level + 1] / valid[level]
     return [*needs, _Need(cuts[-1], 0, valid[-1], 0.0)]
 
 
 def _levels(needs: Sequence[_Need], relative_deviation: float) -> tuple[Level, ...]:
-    """Levels with shares: up to each, enough users for its prefixes to stand out (docs/ldp.md, section 4)."""
+    """Levels with shares: at each enough users for its prefixes to stand out (docs/ldp.md, section 4)."""
     levels: list[Level] = []
-    asked = 0.0
-    for need in needs[:-1]:
-        enough = min((need.deviations * relative_deviation) ** 2, _MOST_PREFIX_SHARE)
-        share = max(enough - asked, _LEAST_SHARE / len(needs))
-        asked += share
+    enough = [(need.deviations * relative_deviation) ** 2 for need in needs[:-1]]
+    fitting = min(_MOST_PREFIX_SHARE / max(sum(enough), 1e-9), 1.0)
+    for need, wanted in zip(needs[:-1], enough, strict=True):
+        share = max(wanted * fitting, _LEAST_SHARE / len(needs))
         cell_bits = min(PREFIX_CELL_BITS, need.bits + need.tag_bits - 1)
         levels.append(Level(need.bits, need.tag_bits, PREFIX_ROWS, cell_bits, share, need.candidates))
     last = needs[-1]
     direct = last.bits <= WIDEST_TABLE
     rows, cell_bits = (1, last.bits) if direct else (ITEM_ROWS, CELL_BITS)
-    return (*levels, Level(last.bits, 0, rows, cell_bits, 1 - asked, last.candidates))
+    return (
+        *levels,
+        Level(last.bits, 0, rows, cell_bits, 1 - sum(level.share for level in levels), last.candidates),
+    )

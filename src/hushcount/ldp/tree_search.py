@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.ldp._kernels import search as kernels
-from hushcount.ldp.cells import to_words
+from hushcount.ldp.cells import Words, to_words
 from hushcount.ldp.decoding import Collected, Found
 from hushcount.ldp.intervals import upper_quantile
 from hushcount.ldp.law import ResponseLaw
@@ -29,8 +29,8 @@ from hushcount.ldp.tree_hist import THRESHOLD, levels_of
 
 MOST_NODES = 1 << 16  # prefixes with tags kept at a level, those with the largest sums
 MOST_ITEMS = 1 << 14
-_FIRST_LOOK = 3.5  # deviations below the threshold at which a child is given up half-way
-_DROPPED = np.iinfo(np.int64).min
+_OWN_MARGIN = 3.5  # deviations below the threshold at which an item is given up by its own level
+_DROPPED = int(np.iinfo(np.int64).min)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +48,21 @@ class _Scale:
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """Prefixes of one length with their tags, and the sum of their matches at all levels so far."""
+    """Prefixes of one length with their tags, and the sums of their matches at every level so far."""
 
     prefixes: list[int]
     tags: Counts
-    sums: Counts
+    sums: Counts  # [level, node]
+
+    def take(self, which: Any) -> _Nodes:
+        """Some of the nodes."""
+        return _Nodes([self.prefixes[i] for i in which], self.tags[which], self.sums[:, which])
 
     def largest(self, most: int) -> _Nodes:
-        """Those with the largest sums."""
+        """Those with the largest sums at the last level: those of levels before may be of a heavy parent."""
         if len(self.prefixes) <= most:
             return self
-        keep = np.sort(np.argpartition(self.sums, -most)[-most:])
-        return _Nodes([self.prefixes[i] for i in keep], self.tags[keep], self.sums[keep])
+        return self.take(np.sort(np.argpartition(self.sums[-1], -most)[-most:]))
 
 
 def decode(collected: Collected, threshold: float | None) -> Found:
@@ -88,83 +91,95 @@ class _Search:
         self.scale = _Scale(self.tallies[0].law, collected.reports)
 
     def items(self) -> list[int]:
-        """Encoded items whose pooled matches come near the limit."""
+        """Encoded items whose matches come near the limit."""
         nodes = self._roots()
-        bits, asked = 0, 0
+        bits = 0
         for number, question in enumerate(self.tagged):
-            tally = self.tallies[number]
-            nodes = self._children(tally, nodes, (bits, question.bits), asked)
-            bits, asked = question.bits, asked + tally.reports
-        found = (
-            self._whole(nodes, bits, asked)
-            if self.tagged
-            else self._children(self.tallies[-1], nodes, (0, self.encoding.width), 0)
-        )
+            nodes = self._children(number, nodes, bits, question.bits)
+            bits = question.bits
+        last = len(self.tallies) - 1
+        width = self.encoding.width
+        found = self._whole(nodes, bits) if self.tagged else self._children(last, nodes, 0, width)
         return found.largest(MOST_ITEMS).prefixes
 
     def _roots(self) -> _Nodes:
         tags = 1 << self.tagged[0].tag_bits if self.tagged else 1
-        return _Nodes([0] * tags, np.arange(tags), np.zeros(tags, np.int64))
+        return _Nodes([0] * tags, np.arange(tags), np.zeros((0, tags), np.int64))
 
-    def _children(self, tally: QuestionTallies, nodes: _Nodes, bits: tuple[int, int], asked: int) -> _Nodes:
-        """The children of all nodes at the next level that are not too far below the limit."""
-        start, stop = bits
-        margin = MARGIN if self.tagged else 1.0
-        rows = tally.question.rows
-        head = (rows + 1) // 2
-        looked = asked + tally.reports * head / rows
-        cuts = (
+    def _cuts(self, number: int, head: int, margins: tuple[float, float]) -> tuple[int, ...]:
+        """For a level: rows of the first look, and the cuts that the kernels ask for."""
+        asked = [tally.reports for tally in self.tallies[: number + 1]]
+        rows = self.tallies[number].question.rows
+        looked = asked[-1] * head / rows
+        own, together = margins
+        cut = self.scale.cut
+        return (
             head,
-            self.scale.cut(self.limit, looked, margin + 1),
-            self.scale.cut(self.limit, asked + tally.reports, margin),
+            cut(self.limit, looked, own + 1),
+            cut(self.limit, sum(asked), together),
+            cut(self.limit, asked[-1], own),
+            cut(self.limit * (1 - 1 / rows), asked[-1], own + 1) if rows > 1 else _DROPPED,
         )
+
+    def _children(self, number: int, nodes: _Nodes, start: int, stop: int) -> _Nodes:
+        """The children of all nodes at the next level that are not too far below the limit."""
+        tally = self.tallies[number]
+        margin = MARGIN if self.tagged else 1.0
+        cuts = self._cuts(number, (tally.question.rows + 1) // 2, (margin, margin))
         keys = [
             int(tag) << stop | prefix << (stop - start)
             for prefix, tag in zip(nodes.prefixes, nodes.tags, strict=True)
         ]
         bases, oracle = _hashing(tally, keys, _key_bits(tally))
+        before = nodes.sums.sum(axis=0)
         found = []
         for state, which in _by_state(self.encoding, nodes.prefixes, start).items():
             tails = suffixes(self.encoding, state, stop - start)
-            part = (bases[which], nodes.sums[which])
-            chosen, tail, sums = _run(kernels.search, oracle, part, tails, cuts)
+            chosen, tail, sums = _run(kernels.search, oracle, (bases[which], before[which]), tails, cuts)
             found.append((which[chosen], tail, sums))
-        return _grown(nodes, found, stop - start)
+        return self._consistent(_grown(nodes, found, stop - start)).largest(MOST_NODES)
 
-    def _whole(self, nodes: _Nodes, start: int, asked: int) -> _Nodes:
+    def _consistent(self, nodes: _Nodes) -> _Nodes:
+        """Nodes that are near the limit also by their last two levels, three, and so on.
+
+        What is not there but below something very heavy passes one level by chance, hardly several.
+        """
+        fits = np.ones(len(nodes.prefixes), bool)
+        levels = len(nodes.sums)
+        for first in range(1, levels - 1):
+            asked = sum(tally.reports for tally in self.tallies[first:levels])
+            fits &= nodes.sums[first:].sum(axis=0) >= self.scale.cut(self.limit, asked, MARGIN)
+        return nodes if fits.all() else nodes.take(np.flatnonzero(fits))
+
+    def _whole(self, nodes: _Nodes, start: int) -> _Nodes:
         """Whole items below the nodes whose tag is that of the node."""
-        tally = self.tallies[-1]
+        number = len(self.tallies) - 1
+        tally = self.tallies[number]
         width = self.encoding.width
         tag_bits = self.tagged[0].tag_bits
-        head = tally.question.rows // 4
-        looked = tally.reports * head / tally.question.rows
-        cuts = (
-            head,
-            self.scale.cut(self.limit, looked, _FIRST_LOOK),
-            self.scale.cut(self.limit, asked + tally.reports, 1.0),
-            self.scale.cut(self.limit, tally.reports, _FIRST_LOOK),
-        )
-        prefixes, where = np.unique(np.array(nodes.prefixes, object), return_inverse=True)
+        cuts = self._cuts(number, tally.question.rows // 4, (_OWN_MARGIN, 1.0))
+        prefixes = sorted(set(nodes.prefixes))
+        places = {prefix: place for place, prefix in enumerate(prefixes)}
         before = np.full((len(prefixes), 1 << tag_bits), _DROPPED, np.int64)
-        before[where, nodes.tags] = nodes.sums
+        before[[places[prefix] for prefix in nodes.prefixes], nodes.tags] = nodes.sums.sum(axis=0)
         keys = [prefix << (width - start) for prefix in prefixes]
         bases, oracle = _hashing(tally, keys, width)
         tag_bases, tag_factor = self._tagging(keys)
         found = []
-        for state, which in _by_state(self.encoding, list(prefixes), start).items():
+        for state, which in _by_state(self.encoding, prefixes, start).items():
             tails = suffixes(self.encoding, state, width - start)
             tagging = (tag_bases[which], tag_factor, np.uint64(64 - tag_bits))
             part = (bases[which], tagging, before[which])
             chosen, tail, sums = _run(kernels.search_tagged, oracle, part, tails, cuts)
             found.append((which[chosen], tail, sums))
-        unique = _Nodes(list(prefixes), np.zeros(len(prefixes), np.int64), np.zeros(len(prefixes), np.int64))
-        return _grown(unique, found, width - start)
+        zeros = np.zeros(len(prefixes), np.int64)
+        return _grown(_Nodes(prefixes, zeros, np.zeros((0, len(prefixes)), np.int64)), found, width - start)
 
     def _tagging(self, keys: list[int]) -> tuple[npt.NDArray[np.uint64], np.uint64]:
         """Of the tag's hash: the base of every prefix, and the factor of the suffix."""
         words = words_of(self.encoding.width)
         constants = self.manifest.public.constants(BUCKET, (0, SHARED, 0), 1 + words)
-        return _bases(keys, self.encoding.width, constants), np.uint64(constants[1])
+        return _bases(to_words(keys, self.encoding.width), constants), np.uint64(constants[1])
 
 
 def _key_bits(tally: QuestionTallies) -> int:
@@ -182,7 +197,8 @@ def _hashing(tally: QuestionTallies, keys: list[int], width: int) -> tuple[Any, 
         place.public.constants(CELL, (place.group, place.question, row), 1 + words_of(width))
         for row in range(tally.question.rows)
     ]
-    bases = np.stack([_bases(keys, width, row) for row in constants], axis=1)
+    words = to_words(keys, width)
+    bases = np.stack([_bases(words, row) for row in constants], axis=1)
     return bases, (_narrow(tally.matches), np.array([row[1] for row in constants], np.uint64), shift)
 
 
@@ -191,11 +207,11 @@ def _narrow(matches: Counts) -> Any:
     return matches.astype(np.int32) if np.abs(matches).max() < 1 << 31 else matches
 
 
-def _bases(keys: list[int], width: int, constants: tuple[int, ...]) -> npt.NDArray[np.uint64]:
-    """b + sum of a_i x_i mod 2^64 for every key."""
-    words = to_words(keys, width).astype(np.uint64)
+def _bases(words: Words, constants: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+    """b + sum of a_i x_i mod 2^64 for every row of words."""
     factors = np.array(constants[1:], np.uint64)
-    return np.asarray((words * factors).sum(axis=1, dtype=np.uint64) + np.uint64(constants[0]), np.uint64)
+    total = (words.astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    return np.asarray(total + np.uint64(constants[0]), np.uint64)
 
 
 def _by_state(encoding: Any, prefixes: list[int], bits: int) -> dict[Any, npt.NDArray[np.int64]]:
@@ -218,9 +234,9 @@ def _run(kernel: Any, oracle: Any, nodes: Any, tails: Any, cuts: tuple[int, ...]
 
 
 def _grown(nodes: _Nodes, found: list[tuple[Any, Any, Any]], step: int) -> _Nodes:
-    """The children found, with the tags of their nodes."""
+    """The children found, with the tags and sums of their nodes and the sums of the new level."""
     chosen = np.concatenate([part[0] for part in found]) if found else np.empty(0, np.int64)
     tails = [int(tail) for part in found for tail in part[1]]
-    sums = np.concatenate([part[2] for part in found]) if found else np.empty(0, np.int64)
+    own = np.concatenate([part[2] for part in found]) if found else np.empty(0, np.int64)
     prefixes = [nodes.prefixes[node] << step | tail for node, tail in zip(chosen, tails, strict=True)]
-    return _Nodes(prefixes, nodes.tags[chosen], sums).largest(MOST_NODES)
+    return _Nodes(prefixes, nodes.tags[chosen], np.concatenate((nodes.sums[:, chosen], own[None])))

@@ -23,30 +23,43 @@ def _sum(matches: Any, bases: Any, factors: Any, suffix: Any, rows: Any) -> Any:
     return total
 
 
+@inlined
+def _largest(matches: Any, bases: Any, factors: Any, suffix: Any, shift: Any) -> Any:
+    """The largest matches in one row."""
+    largest = matches[0, np.int64((bases[0] + factors[0] * suffix) >> shift)]
+    for row in range(1, len(factors)):
+        largest = max(largest, matches[row, np.int64((bases[row] + factors[row] * suffix) >> shift)])
+    return largest
+
+
 @kernel
 def search(oracle: Any, nodes: Any, suffixes: Any, cuts: Any, found: Any) -> int:
-    """Try every suffix after every node; returns how many reach the cut, also beyond the room in `found`.
+    """Try every suffix after every node; returns how many reach the cuts, also beyond the room in `found`.
 
     `oracle` is (matches[row, cell], factors[row], shift), `nodes` is (bases[node, row], sums of the levels
-    before), `cuts` is (rows of the first look, its cut, the cut), `found` is (node, suffix, sum).
+    before), `cuts` is (rows of the first look, its cut, the cut with the levels before, the cut of this level
+    alone, the cut without its largest row), `found` is (node, suffix, sum of this level). What shares a cell
+    of one row with a very heavy item has nothing in the other rows.
     """
     matches, factors, shift = oracle
     bases, before = nodes
-    head, first_cut, cut = cuts
+    head, first_cut, cut, own_cut, trimmed_cut = cuts
     found_node, found_suffix, found_sum = found
     rows = len(factors)
     count = 0
     for node in range(len(before)):
         for suffix in suffixes:
-            total = before[node] + _sum(matches, bases[node], factors, suffix, (0, head, shift))
-            if total < first_cut:
+            own = _sum(matches, bases[node], factors, suffix, (0, head, shift))
+            if own < first_cut:
                 continue
-            total += _sum(matches, bases[node], factors, suffix, (head, rows, shift))
-            if total >= cut:
+            own += _sum(matches, bases[node], factors, suffix, (head, rows, shift))
+            if own < own_cut or own + before[node] < cut:
+                continue
+            if own - _largest(matches, bases[node], factors, suffix, shift) >= trimmed_cut:
                 if count < len(found_node):
                     found_node[count] = node
                     found_suffix[count] = suffix
-                    found_sum[count] = total
+                    found_sum[count] = own
                 count += 1
     return count
 
@@ -56,13 +69,13 @@ def search_tagged(oracle: Any, nodes: Any, suffixes: Any, cuts: Any, found: Any)
     """The same for whole items: a node is a prefix with the tags that were kept.
 
     `nodes` is (bases[node, row], (bases[node], factor, shift) of the tag, before[node, tag]), where `before`
-    is the least integer for a tag that was not kept. The fourth of `cuts` is for the sum without the levels
-    before, which is also what is found: what shares prefix and tag with a very heavy item has no such sum.
+    is the least integer for a tag that was not kept. What only shares prefix and tag with a very heavy item
+    has a large sum at the levels before, but not at this one.
     """
     matches, factors, shift = oracle
     bases, tagging, before = nodes
     tag_bases, tag_factor, tag_shift = tagging
-    head, first_cut, cut, own_cut = cuts
+    head, first_cut, cut, own_cut, trimmed_cut = cuts
     found_node, found_suffix, found_sum = found
     rows = len(factors)
     dropped = np.iinfo(np.int64).min
@@ -76,7 +89,9 @@ def search_tagged(oracle: Any, nodes: Any, suffixes: Any, cuts: Any, found: Any)
             if own < first_cut:
                 continue
             own += _sum(matches, bases[node], factors, suffix, (head, rows, shift))
-            if own >= own_cut and own + earlier >= cut:
+            if own < own_cut or own + earlier < cut:
+                continue
+            if own - _largest(matches, bases[node], factors, suffix, shift) >= trimmed_cut:
                 if count < len(found_node):
                     found_node[count] = node
                     found_suffix[count] = suffix
