@@ -268,11 +268,12 @@ def test_what_is_removed_is_gone():
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
-def test_deviation_of_absent_items(epsilon):
+@pytest.mark.parametrize("protocol", [ldp.Bitstogram, ldp.BitstogramBinary])
+def test_deviation_of_absent_items(protocol, epsilon):
     """Mean 0 and the deviation of an oracle over all users, although each question has only a share."""
     users = 200_000
     counts = dict.fromkeys(random_words(2000, 6), users // 2000)
-    evidence = evidence_of(answered(Bitstogram(WORDS, epsilon=epsilon, users=users).manifest, counts, 7))
+    evidence = evidence_of(answered(protocol(WORDS, epsilon=epsilon, users=users).manifest, counts, 7))
     absent = [word for word in random_words(5000, 8) if word not in counts]
     estimates = evidence.estimates(evidence.locate(to_words([WORDS.encode(word) for word in absent], 30)))
     deviation = evidence.error(users / 2000).of_absent
@@ -284,8 +285,9 @@ def test_deviation_of_absent_items(epsilon):
 # What is found
 
 
-def test_reports_of_pure_clients():
-    manifest = with_seed(Bitstogram(WORDS, epsilon=6.0, users=6000).manifest, 9)
+@pytest.mark.parametrize("protocol", [ldp.Bitstogram, ldp.BitstogramBinary])
+def test_reports_of_pure_clients(protocol):
+    manifest = with_seed(protocol(WORDS, epsilon=6.0, users=6000).manifest, 9)
     words = ["tea"] * 3000 + ["milk"] * 2000 + random_words(1000, 9)
     reports = pure_reports(manifest, words, 10)
     release = ldp.Aggregator(manifest).add(reports).heavy_hitters()
@@ -294,10 +296,11 @@ def test_reports_of_pure_clients():
     assert release.guarantee.mechanism == manifest.protocol
 
 
-def test_the_names_of_the_contract():
-    protocol = ldp.Bitstogram(encoding=WORDS, epsilon=2.0, users=1000)
-    report = protocol.client(nonce=5).report("tea")
-    assert len(protocol.aggregator().add([report]).heavy_hitters()) == 0
+@pytest.mark.parametrize("protocol", [ldp.Bitstogram, ldp.BitstogramBinary])
+def test_the_names_of_the_contract(protocol):
+    campaign = protocol(encoding=WORDS, epsilon=2.0, users=1000)
+    report = campaign.client(nonce=5).report("tea")
+    assert len(campaign.aggregator().add([report]).heavy_hitters()) == 0
 
 
 @pytest.mark.parametrize(

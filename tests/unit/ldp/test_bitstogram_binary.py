@@ -5,13 +5,12 @@ import string
 
 import numpy as np
 import pytest
-from tests.ldp_population import answered, assert_found, pure_reports, random_words, with_seed, zipf
+from tests.ldp_population import answered, assert_found, random_words, zipf
 
 from hushcount import ldp
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp.bitstogram_binary import BitstogramBinary
 from hushcount.ldp.bitstogram_candidates import items, likely_values
-from hushcount.ldp.bitstogram_evidence import Evidence
 from hushcount.ldp.bitstogram_plan import coded, columns, part_of, refuse_other_questions
 from hushcount.ldp.cells import bucket_of, from_words, to_words
 from hushcount.ldp.code_decoding import decode, signs
@@ -98,34 +97,6 @@ def test_likely_values_of_clean_signals(width):
         chosen.append(message)
     bits = [part_of(question.question, width)[1] for question in tallies[:-1]]
     assert from_words(items(np.array([chosen]), np.array([bucket]), bits, tallies[0])) == [value]
-
-
-def test_deviation_of_absent_items():
-    users = 200_000
-    counts = dict.fromkeys(random_words(2000, 6), 100)
-    collected = answered(BitstogramBinary(WORDS, epsilon=2.0, users=users).manifest, counts, 7).collected()
-    evidence = Evidence(collected.groups[0])
-    absent = [word for word in random_words(5000, 8) if word not in counts]
-    estimates = evidence.estimates(evidence.locate(to_words([WORDS.encode(word) for word in absent], 30)))
-    deviation = evidence.error(100.0).of_absent
-    assert estimates[:, 0].std() / deviation == pytest.approx(1, abs=0.05)
-    assert abs(estimates[:, 0].mean()) < 4 * deviation / math.sqrt(len(absent))
-
-
-def test_reports_of_pure_clients():
-    manifest = with_seed(BitstogramBinary(WORDS, epsilon=6.0, users=6000).manifest, 9)
-    words = ["tea"] * 3000 + ["milk"] * 2000 + random_words(1000, 9)
-    reports = pure_reports(manifest, words, 10)
-    release = ldp.Aggregator(manifest).add(reports).heavy_hitters()
-    assert release.table["key"].to_pylist() == ["tea", "milk"]
-    assert (release.guarantee.epsilon, release.guarantee.delta) == (6.0, 0.0)
-    assert release.guarantee.mechanism == manifest.protocol
-
-
-def test_the_names_of_the_contract():
-    protocol = ldp.BitstogramBinary(encoding=WORDS, epsilon=2.0, users=1000)
-    report = protocol.client(nonce=5).report("tea")
-    assert len(protocol.aggregator().add([report]).heavy_hitters()) == 0
 
 
 @pytest.mark.parametrize(
