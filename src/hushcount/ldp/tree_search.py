@@ -21,7 +21,7 @@ from hushcount.ldp.intervals import upper_quantile
 from hushcount.ldp.law import ResponseLaw
 from hushcount.ldp.oracle import Oracle
 from hushcount.ldp.peeling import peel
-from hushcount.ldp.planner import FALSE_ITEMS, MARGIN
+from hushcount.ldp.planner import FALSE_ITEMS, KEPT, MARGIN
 from hushcount.ldp.prefixes import count_prefixes, state_of, suffixes
 from hushcount.ldp.public_randomness import BUCKET, CELL, SHARED, words_of
 from hushcount.ldp.tallies import Counts, QuestionTallies
@@ -29,6 +29,7 @@ from hushcount.ldp.tree_hist import THRESHOLD, levels_of
 
 MOST_NODES = 1 << 16  # prefixes with tags kept at a level, those with the largest sums
 MOST_ITEMS = 1 << 14
+_MOST_BY_NOISE = 8 * KEPT
 _OWN_MARGIN = 3.5  # deviations below the threshold at which an item is given up by its own level
 _DROPPED = int(np.iinfo(np.int64).min)
 
@@ -126,6 +127,8 @@ class _Search:
         tally = self.tallies[number]
         margin = MARGIN if self.tagged else 1.0
         cuts = self._cuts(number, (tally.question.rows + 1) // 2, (margin, margin))
+        if number == 0 and self.tagged:
+            cuts = self._above_noise(cuts, len(nodes.prefixes) * count_prefixes(self.encoding, stop))
         keys = [
             int(tag) << stop | prefix << (stop - start)
             for prefix, tag in zip(nodes.prefixes, nodes.tags, strict=True)
@@ -138,6 +141,13 @@ class _Search:
             chosen, tail, sums = _run(kernels.search, oracle, (bases[which], before[which]), tails, cuts)
             found.append((which[chosen], tail, sums))
         return self._consistent(_grown(nodes, found, stop - start)).largest(MOST_NODES)
+
+    def _above_noise(self, cuts: tuple[int, ...], candidates: int) -> tuple[int, ...]:
+        """Cuts of the first level that noise alone does not pass too often, whatever the limit."""
+        head, first_cut, cut, own_cut, trimmed_cut = cuts
+        z = upper_quantile(min(_MOST_BY_NOISE / candidates, 0.5))
+        least = self.scale.cut(0.0, self.tallies[0].reports, -z)
+        return head, first_cut, max(cut, least), max(own_cut, least), trimmed_cut
 
     def _consistent(self, nodes: _Nodes) -> _Nodes:
         """Nodes that are near the limit also by their last two levels, three, and so on.

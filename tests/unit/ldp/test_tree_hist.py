@@ -1,5 +1,6 @@
 """TreeHist finds what is heavy, for every encoding and number of levels, and its valid prefixes are right."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -26,12 +27,13 @@ USERS = 60_000
 def collect(protocol, counts, seed=1):
     """An aggregator with the reports of users who hold items so often, and of others who hold none."""
     bits = SeededBits(seed)
-    items = Items.of([None, *counts], protocol.manifest.encoding)
+    manifest = replace(protocol.manifest, seed=bits.bytes(32))
+    items = Items.of([None, *counts], manifest.encoding)
     held = np.repeat(np.arange(1, len(counts) + 1), list(counts.values()))
     who = np.concatenate((held, np.zeros(USERS - len(held), np.int64)))
     nonces = bits.words(USERS)
-    symbols = respond_all(protocol.manifest, nonces, items.take(who), bits)
-    return protocol.aggregator().add((nonces, symbols))
+    symbols = respond_all(manifest, nonces, items.take(who), bits)
+    return Aggregator(manifest).add((nonces, symbols))
 
 
 CASES = {
@@ -80,9 +82,10 @@ def test_a_very_heavy_item_hides_nobody():
 
 def test_an_aggregator_of_the_manifest_alone_answers():
     protocol = TreeHist(Words(LETTERS, 6), epsilon=4.0, users=USERS, expires=NEVER)
-    data = collect(protocol, {"tea": 20_000}).to_bytes()
-    again = Aggregator.load(data)
-    assert Manifest.parse(protocol.manifest.to_json()) == again.manifest
+    aggregator = collect(protocol, {"tea": 20_000})
+    again = Aggregator.load(aggregator.to_bytes())
+    assert Manifest.parse(aggregator.manifest.to_json()) == again.manifest
+    assert protocol.aggregator().manifest is protocol.manifest
     assert again.heavy_hitters().table["key"].to_pylist() == ["tea"]
     assert again.heavy_hitters(30_000).table["key"].to_pylist() == []
 
