@@ -26,6 +26,7 @@ COMMANDS = {
     "release": "hushcount.cli.release:release",
     "inspect": "hushcount.cli.inspect:inspect",
     "oracle": "hushcount.cli.oracle:oracle",
+    "ldp": "hushcount.cli.ldp:ldp",
 }
 DEBUG = "HUSHCOUNT_DEBUG"
 INTERRUPTED = 130

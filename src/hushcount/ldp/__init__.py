@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hushcount.ldp.manifest import Manifest
     from hushcount.ldp.paper_oracle import Frequencies, frequencies
     from hushcount.ldp.succinct_hist import SuccinctHist
+    from hushcount.ldp.tree_hist import TreeHist
     from hushcount.ldp.tree_hist_paper import TreeHistPaper
 
 # Public name: where it lives.
@@ -44,6 +45,7 @@ _NAMES = {
     "Manifest": "hushcount.ldp.manifest",
     "PackedWords": "hushcount.ldp.encodings",
     "SuccinctHist": "hushcount.ldp.succinct_hist",
+    "TreeHist": "hushcount.ldp.tree_hist",
     "TreeHistPaper": "hushcount.ldp.tree_hist_paper",
     "Words": "hushcount.ldp.encodings",
     "frequencies": "hushcount.ldp.paper_oracle",
@@ -65,6 +67,7 @@ __all__ = [
     "Manifest",
     "PackedWords",
     "SuccinctHist",
+    "TreeHist",
     "TreeHistPaper",
     "Words",
     "frequencies",

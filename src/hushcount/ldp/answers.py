@@ -20,8 +20,8 @@ NEAR_THRESHOLD = (
     " upward."
 )
 ASSUMPTIONS = (
-    "Every client sends one report a campaign, and draws its response from a secure generator.",
-    "Nonces are not chosen by the clients' items.",
+    "every client sends one report a campaign, and draws its response from a secure generator",
+    "nonces do not depend on items",
 )
 
 
@@ -79,7 +79,7 @@ def release_of(collected: Collected, found: Found) -> Release:
     error = LocalError(found.error, largest, len(items))
     floor = math.ceil(found.threshold)
     release = Release.of(pa.array(items), counts, guarantee_of(collected), error, floor)
-    return release.with_notes(NEAR_THRESHOLD, *found.notes)
+    return release.with_notes(*found.notes)
 
 
 def guarantee_of(collected: Collected) -> Guarantee:
