@@ -72,9 +72,12 @@ class TreePlan:
 
     @property
     def memory(self) -> int:
-        """Bytes of the aggregator's tables and of the reports it keeps, when all users have reported."""
-        tables = sum(8 * level.rows << level.cell_bits for level in self.levels)
-        return tables + self.users * (9 + 8 * 3)
+        """Bytes of the aggregator, at most, when all users have reported and it answers.
+
+        A cell has 16 bytes (tally, transform and a copy of it), a report 9, and 27 in the set of nonces.
+        """
+        cells = sum(level.rows << level.cell_bits for level in self.levels)
+        return 16 * cells + 36 * self.users
 
     @property
     def shares(self) -> tuple[int, ...]:
