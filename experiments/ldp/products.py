@@ -15,13 +15,8 @@ import numpy as np
 from experiments.ldp import data
 from experiments.ldp.quality import Campaign
 
-from hushcount.ldp.aggregator import Aggregator
+from hushcount.ldp import Aggregator, Bitstogram, BitstogramBinary, Manifest, PackedWords, TreeHist, Words
 from hushcount.ldp.batch_client import Items, respond_all
-from hushcount.ldp.bitstogram import Bitstogram
-from hushcount.ldp.bitstogram_binary import BitstogramBinary
-from hushcount.ldp.encodings import PackedWords, Words
-from hushcount.ldp.manifest import Manifest
-from hushcount.ldp.tree_hist import TreeHist
 
 WORDS = Words(data.ALPHABET, data.LENGTH)
 PACKED = PackedWords(data.ALPHABET, data.LENGTH)  # 29 bits: what the code of the binary mode holds

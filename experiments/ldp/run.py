@@ -8,18 +8,21 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from experiments.ldp import figures
-from experiments.ldp.methods import METHODS
+from experiments.ldp.methods import METHODS, Published
 from experiments.ldp.page import write_page
 from experiments.ldp.quality import Campaign, quality
 
 FOLDER = Path(__file__).parent
+DATA = ("words", "zipf")
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-SEEDS = {100_000: 5, 1_000_000: 3, 10_000_000: 1}
+SEEDS = {100_000: 3, 1_000_000: 2, 10_000_000: 1}
 QUICK_EPSILONS = (2.0,)
 QUICK_SEEDS = {100_000: 1}
 
@@ -27,30 +30,27 @@ QUICK_SEEDS = {100_000: 1}
 def main(arguments: list[str] | None = None) -> None:
     """Run every method at every epsilon and number of users on both data sets."""
     chosen = _arguments(arguments)
-    folder = Path(chosen.folder)
+    path = Path(chosen.folder) / "results.json"
     epsilons, seeds = (QUICK_EPSILONS, QUICK_SEEDS) if chosen.quick else (EPSILONS, SEEDS)
-    rows = [
-        row(name, users, epsilon, range(repeats))
-        for name in ("words", "zipf")
-        for users, repeats in seeds.items()
-        for epsilon in epsilons
-    ]
-    results = {"date": time.strftime("%Y-%m-%d"), "rows": [each for group in rows for each in group]}
-    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    figures.write(results["rows"], folder / "figures")
-    write_page(folder)
-
-
-def row(name: str, users: int, epsilon: float, seeds: Iterable[int]) -> list[dict[str, Any]]:
-    """What every method reaches at one setting, the mean of some seeds."""
-    found = []
-    for method, publish in METHODS.items():
-        print(f"{name}, {users:,} users, epsilon {epsilon:g}, {method}", flush=True)
-        campaigns = [Campaign(name, users, epsilon, seed) for seed in seeds]
-        figures_of = [quality(campaign, publish(campaign)) for campaign in campaigns]
+    kept = json.loads(path.read_text())["rows"] if chosen.only and path.exists() else []
+    rows = []
+    for name, users, epsilon, method in product(DATA, seeds, epsilons, METHODS):
         setting = {"data": name, "users": users, "epsilon": epsilon, "method": method}
-        found.append(setting | {"seeds": len(campaigns)} | mean(figures_of))
-    return found
+        if chosen.only and method not in chosen.only:
+            rows += [row for row in kept if setting.items() <= row.items()]
+        else:
+            rows.append(setting | reached(METHODS[method], Campaign(name, users, epsilon, 0), seeds[users]))
+    path.write_text(json.dumps({"date": time.strftime("%Y-%m-%d"), "rows": rows}, indent=1) + "\n")
+    figures.write(rows, path.parent / "figures")
+    write_page(path.parent)
+
+
+def reached(publish: Callable[[Campaign], Published], campaign: Campaign, seeds: int) -> dict[str, Any]:
+    """What a method reaches in a campaign, the mean of some seeds."""
+    campaigns = [replace(campaign, seed=seed) for seed in range(seeds)]
+    found = mean([quality(each, publish(each)) for each in campaigns])
+    print(campaign, {figure: found[figure] for figure in ("precision", "recall")}, flush=True)
+    return {"seeds": seeds} | found
 
 
 def mean(figures_of: list[dict[str, Any]]) -> dict[str, Any]:
@@ -66,6 +66,7 @@ def mean(figures_of: list[dict[str, Any]]) -> dict[str, Any]:
 def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare protocols of the local model.")
     parser.add_argument("--quick", action="store_true", help="one small setting, one seed")
+    parser.add_argument("--only", nargs="*", default=[], metavar="METHOD", help="keep the rows of the others")
     parser.add_argument("--folder", default=str(FOLDER))
     return parser.parse_args(arguments)
 
