@@ -255,14 +255,14 @@ def test_the_answer():
     assert (release.guarantee.epsilon, release.guarantee.delta) == (2.0, 0.0)
     assert release.guarantee.unit.neighbours == "any two items of one user, or an item and none"
     assert release.guarantee.parameters["reports"] == 8000
-    assert "biased upward" in release.notes[0]
     accuracy = release.accuracy(0.95)
+    assert "biased upward" in accuracy.sentences[-1]
     assert accuracy.below == accuracy.above
     assert accuracy.simultaneous_below == accuracy.below
     assert upper - lower <= 2 * accuracy.below + 2
 
 
-def test_tables_widen_before_they_overflow(monkeypatch):
+def test_tables_widen_before_they_overflow():
     aggregator = Aggregator(CAMPAIGN).add(many(100))
     group = aggregator._groups[0]
     group._reports[0] += (1 << 31) // 7
