@@ -12,7 +12,10 @@ from hushcount.mechanisms import MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-WITH_OPTIONS = {"oracle": [["oracle", "build"], ["oracle", "query"], ["oracle", "merge"]]}
+WITH_OPTIONS = {
+    "oracle": [["oracle", "build"], ["oracle", "query"], ["oracle", "merge"]],
+    "ldp": [["ldp", "new"], ["ldp", "randomise"], ["ldp", "aggregate"], ["ldp", "simulate"]],
+}
 EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -23,7 +26,7 @@ def test_help(monkeypatch):
     assert f"```\n$ hushcount --help\n{done.stdout}```\n" in README
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=["oracle", "top", "sketch"])
+@pytest.mark.parametrize("example", EXAMPLES, ids=["oracle", "local model", "top", "sketch"])
 def test_examples_run(example, tmp_path, monkeypatch):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
