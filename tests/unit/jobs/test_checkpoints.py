@@ -22,6 +22,12 @@ ROWS = 600_000
 FIELD = "CASE WHEN i % 7 = 0 THEN NULL ELSE 'key' || (hash(i) % 1000 * (hash(i) % 1000) // 900) END"
 
 
+ANOTHER_SKETCH = (
+    "Checkpoint run.hc is of another sketch (mechanism, hierarchy, counters or budget);"
+    " remove it to start anew."
+)
+
+
 @pytest.fixture(autouse=True)
 def data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -120,7 +126,7 @@ def test_other_data_is_refused():
 
 def test_another_sketch_is_refused():
     stopped_run()
-    text = "Checkpoint run.hc is of another sketch (mechanism, hierarchy, counters or budget); remove it to start anew."
+    text = ANOTHER_SKETCH
     for options in (
         {"counters": 201},
         {"counters": 200, "mechanism": "pmg"},
@@ -139,9 +145,7 @@ def test_another_envelope_is_refused_before_counting():
     for mechanism, epsilon in (("count-min-envelope", 0.1), ("count-sketch-envelope", 1.0)):
         with pytest.raises(DataError) as caught:
             hc.top("a.parquet", mechanism=mechanism, epsilon=epsilon, **common)
-        assert str(caught.value) == (
-            "Checkpoint run.hc is of another sketch (mechanism, hierarchy, counters or budget); remove it to start anew."
-        )
+        assert str(caught.value) == ANOTHER_SKETCH
     hc.top("a.parquet", mechanism="count-min-envelope", epsilon=1.0, **common)
 
 
