@@ -14,6 +14,7 @@ from hushcount.mechanisms import DEFAULTS, MECHANISMS, release
 from hushcount.mechanisms.base import PublicParameters
 from hushcount.privacy import EVENT, RESULT_ROW, USER, Budget
 from hushcount.sketches.shapes import FloorCounters, Histogram, ManyKeys, Shards
+from hushcount.sketches.shards import KeyShards
 from hushcount.sketches.space_saving import SpaceSaving
 
 FLOORED = FloorCounters(pa.array(["a", "b", "c"]), np.array([1000, 500, 21]), 20, candidates=7, parts=8)
@@ -59,7 +60,7 @@ def test_the_shape_picks_the_proved_default() -> None:
     assert release([Sketch(FLOORED), Sketch(FLOORED)], epsilon=1.0, delta=1e-8).guarantee.mechanism == (
         "shard release"
     )
-    assert set(DEFAULTS) == {FloorCounters, Histogram, ManyKeys, Shards}
+    assert set(DEFAULTS) == {FloorCounters, Histogram, ManyKeys, Shards, KeyShards}
 
 
 def released(name: str, shape: Any, epsilon: float, delta: float, **options: Any) -> Any:
@@ -113,34 +114,30 @@ def test_an_unknown_mechanism_is_refused() -> None:
     assert str(error.value) == f"mechanism must be one of {NAMES}, got gauss."
 
 
-def test_a_shape_without_proof_is_refused_with_the_way_out() -> None:
+def not_proved(shape: Any, mechanism: str | None = None) -> str:
     with pytest.raises(NotProvedError) as error:
-        release(Sketch(EXACT), epsilon=1.0, delta=1e-8, mechanism="floor")
-    assert str(error.value) == (
+        release(Sketch(shape), epsilon=1.0, delta=1e-8, mechanism=mechanism)
+    return str(error.value)
+
+
+def test_a_shape_without_proof_is_refused_with_the_way_out() -> None:
+    assert not_proved(EXACT, "floor") == (
         "floor is proved for FloorCounters, got Histogram; release one SpaceSaving or MisraGries stream,"
         ' or use mechanism="laplace-threshold".'
     )
-    with pytest.raises(NotProvedError) as error:
-        release(Sketch(FLOORED), epsilon=1.0, delta=1e-8, mechanism="laplace-threshold")
-    assert str(error.value) == (
+    assert not_proved(FLOORED, "laplace-threshold") == (
         'laplace-threshold is proved for Histogram, got FloorCounters; use mechanism="floor", or count with'
         " Exact."
     )
-    with pytest.raises(NotProvedError) as error:
-        release(Sketch(1.5), epsilon=1.0, delta=1e-8)
-    assert str(error.value) == "no mechanism is the default for float; count with SpaceSaving."
+    assert not_proved(1.5) == "no mechanism is the default for float; count with SpaceSaving."
 
 
 def test_mechanisms_of_many_keys_refuse_one_stream() -> None:
-    with pytest.raises(NotProvedError) as error:
-        release(Sketch(FLOORED), epsilon=1.0, delta=1e-8, mechanism="gaussian")
-    assert str(error.value) == (
+    assert not_proved(FLOORED, "gaussian") == (
         'gaussian is proved for ManyKeys, got FloorCounters; use mechanism="floor" for one stream, or release'
         " shards with hc.release(shards)."
     )
-    with pytest.raises(NotProvedError) as error:
-        release(Sketch(MANY), epsilon=1.0, delta=1e-8, mechanism="floor")
-    assert str(error.value) == (
+    assert not_proved(MANY, "floor") == (
         'floor is proved for FloorCounters, got ManyKeys; use mechanism="gaussian", or release shards with'
         " hc.release(shards)."
     )
