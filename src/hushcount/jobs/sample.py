@@ -117,10 +117,7 @@ def count_and_sample(
     run.count(progress)
     origin = Origin.of(run.source)
     whole = settings.mechanism(origin.unit).release(run.sketch.shape(), system_bits())
-    keys = origin.decode(whole.keys.column("key").combine_chunks())
-    release = settings.common.shown(whole.with_keys(keys).with_notes(*origin.notes))
-    if settings.common.output is not None:
-        release.write(settings.common.output)
+    release = settings.common.written(settings.common.finished(whole, origin))
     if run.checkpoint is not None:
         run.checkpoint.remove()
     return release
