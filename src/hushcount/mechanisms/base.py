@@ -102,6 +102,20 @@ def needed(mechanism: str, name: str, value: int | None) -> int:
     return value
 
 
+def calibrate(mechanism: object, **fields: object) -> None:
+    """Set what the constructor of a frozen mechanism works out from its budget and public parameters."""
+    for name, value in fields.items():
+        object.__setattr__(mechanism, name, value)
+
+
+def lies_between(confidence: float, below: int, above: int) -> str:
+    """The sentence of an interval that has both ends."""
+    return (
+        f"With confidence {confidence:g} the true count of a key named beforehand lies between"
+        f" count - {below} and count + {above}."
+    )
+
+
 def keep(keys: pa.Array, published: Mask) -> pa.Array:
     """The keys that are published."""
     import pyarrow as pa

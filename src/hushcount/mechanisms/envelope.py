@@ -9,7 +9,15 @@ import numpy as np
 
 from hushcount.errors import DataError, NotProvedError
 from hushcount.mechanisms import calibration
-from hushcount.mechanisms.base import Claim, PublicParameters, check_calibrated, check_shape, keep, needed
+from hushcount.mechanisms.base import (
+    Claim,
+    PublicParameters,
+    calibrate,
+    check_calibrated,
+    check_shape,
+    keep,
+    needed,
+)
 from hushcount.mechanisms.envelope_error import EnvelopeError
 from hushcount.mechanisms.linear_calibration import Envelope, plan_envelope
 from hushcount.privacy import Budget, check_count
@@ -54,7 +62,7 @@ class CountMinEnvelope:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "plan", _plan(self, COUNT_MIN))
+        calibrate(self, plan=_plan(self, COUNT_MIN))
 
     def release(self, shape: TrackedCells, bits: Bits) -> Release:
         """Publish each tracked key whose noisy estimate is above the threshold."""
@@ -88,7 +96,7 @@ class CountSketchEnvelope:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "plan", _plan(self, COUNT_SKETCH))
+        calibrate(self, plan=_plan(self, COUNT_SKETCH))
 
     def release(self, shape: TrackedCells, bits: Bits) -> Release:
         """Publish each tracked key whose noisy estimate is above the threshold."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hushcount.mechanisms import calibration
+from hushcount.mechanisms.base import lies_between
 from hushcount.mechanisms.linear_calibration import Envelope, envelope_bounds
 from hushcount.sketches.row_hash import COUNT_MIN
 
@@ -36,8 +37,7 @@ class EnvelopeError:
         """What the bounds are made of."""
         below, above = self.interval(confidence)
         return (
-            f"With confidence {confidence:g} the true count of a key named beforehand lies between"
-            f" count - {below} and count + {above}.",
+            lies_between(confidence, below, above),
             "The bounds hold for every stream of at most max_events events, so they are wide.",
             *((BELOW_ZERO,) if self.plan.kind == COUNT_MIN else ()),
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import calibration
-from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, check_shape, keep
+from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, calibrate, check_shape, keep
 from hushcount.mechanisms.distributions import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.release import Release
@@ -43,9 +43,9 @@ class LaplaceThreshold:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
+        law = DiscreteLaplace(self.budget.epsilon)
         threshold = calibration.laplace_threshold(self.budget.epsilon, self.budget.delta)
-        object.__setattr__(self, "threshold", threshold)
+        calibrate(self, law=law, threshold=threshold)
 
     def release(self, shape: Histogram, bits: Bits) -> Release:
         """Publish each key whose noisy count reaches the threshold."""

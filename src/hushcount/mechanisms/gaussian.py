@@ -5,23 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from hushcount.mechanisms.base import (
-    Claim,
-    PublicParameters,
-    check_calibrated,
-    check_shape,
-    keep,
-    needed,
-)
+from hushcount.mechanisms.base import Claim, PublicParameters, calibrate, needed
 from hushcount.mechanisms.distributions import DiscreteGaussian
 from hushcount.mechanisms.gaussian_calibration import sparse_histogram
-from hushcount.mechanisms.many_keys import LowerEstimateError
+from hushcount.mechanisms.many_keys import release_many_keys
 from hushcount.privacy import Budget
-from hushcount.release import Release
 from hushcount.sketches.shapes import ManyKeys
 
 if TYPE_CHECKING:
     from hushcount.randomness import Bits
+    from hushcount.release import Release
 
 MANY_KEYS_WAY_OUT = 'use mechanism="floor" for one stream, or release shards with hc.release(shards)'
 TOGETHER = "at most `moved` counts move by one, all in the same direction"
@@ -56,16 +49,8 @@ class GaussianSparseHistogram:
     def __post_init__(self) -> None:
         moved = needed(self.name, "moved", self.public.moved)
         found = sparse_histogram(self.budget.epsilon, self.budget.delta, moved)
-        object.__setattr__(self, "law", found.law)
-        object.__setattr__(self, "threshold", found.threshold)
+        calibrate(self, law=found.law, threshold=found.threshold)
 
     def release(self, shape: ManyKeys, bits: Bits) -> Release:
         """Publish each key whose noisy count reaches the threshold."""
-        check_shape(self, shape)
-        check_calibrated("moved", shape.moved, needed(self.name, "moved", self.public.moved))
-        counts = shape.counts + self.law.sample(len(shape.counts), bits)
-        published = counts >= self.threshold
-        parameters = {"threshold": self.threshold, "sigma": float(self.law.sigma), "moved": shape.moved}
-        guarantee = self.claim.guarantee(self.budget, self.public.unit, {**parameters})
-        error = LowerEstimateError.of(self.law, shape, self.public)
-        return Release.of(keep(shape.keys, published), counts[published], guarantee, error)
+        return release_many_keys(self, shape, bits, sigma=float(self.law.sigma))

@@ -3,11 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from hushcount.mechanisms import calibration
-from hushcount.mechanisms.base import PublicParameters
+from hushcount.mechanisms.base import (
+    Claim,
+    Mechanism,
+    PublicParameters,
+    check_calibrated,
+    check_shape,
+    keep,
+    lies_between,
+    needed,
+)
 from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
+from hushcount.privacy import Budget
+from hushcount.release import Release
 from hushcount.sketches.shapes import ManyKeys
+
+if TYPE_CHECKING:
+    from hushcount.randomness import Bits
+
+
+class _ManyKeysMechanism(Mechanism, Protocol):
+    """Noise on each count that is held, and a threshold."""
+
+    claim: ClassVar[Claim]
+
+    @property
+    def budget(self) -> Budget: ...
+    @property
+    def public(self) -> PublicParameters: ...
+    @property
+    def law(self) -> DiscreteGaussian | DiscreteLaplace: ...
+    @property
+    def threshold(self) -> int: ...
+
+
+def release_many_keys(mechanism: _ManyKeysMechanism, shape: ManyKeys, bits: Bits, **scale: float) -> Release:
+    """Publish each key whose noisy count reaches the threshold; `scale` of the noise goes with it."""
+    public = mechanism.public
+    check_shape(mechanism, shape)
+    check_calibrated("moved", shape.moved, needed(mechanism.name, "moved", public.moved))
+    counts = shape.counts + mechanism.law.sample(len(shape.counts), bits)
+    published = counts >= mechanism.threshold
+    parameters = {"threshold": mechanism.threshold, **scale, "moved": shape.moved}
+    guarantee = mechanism.claim.guarantee(mechanism.budget, public.unit, {**parameters})
+    error = LowerEstimateError.of(mechanism.law, shape, public)
+    return Release.of(keep(shape.keys, published), counts[published], guarantee, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +86,30 @@ class LowerEstimateError:
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""
-        below, above = self.interval(confidence)
-        named = f"With confidence {confidence:g} the true count of a key named beforehand"
-        if above is None:
-            return (
-                f"{named} is at least count - {below}.",
-                "count is a lower estimate with noise; max_events would bound what the sketch left out.",
-            )
-        left_out = f"The sketch may have left out up to {self.left_out}, by max_events and its counters."
-        return (
-            f"{named} lies between count - {below} and count + {above}.",
-            left_out if self.left_out else "Counts are exact up to noise.",
-        )
+        if self.left_out == 0:
+            below, above = self.interval(confidence)
+            return lies_between(confidence, below, above or 0), "Counts are exact up to noise."
+        return lower_estimate_sentences(confidence, self.interval(confidence), self.left_out)
 
     def _bounds(self, failure: float) -> tuple[int, int | None]:
         if self.left_out is None:
             return max(self.law.least_tail(failure) - 1, 0), None
         noise = self.law.two_sided(failure)
         return noise, self.left_out + noise
+
+
+def lower_estimate_sentences(
+    confidence: float, bounds: tuple[int, int | None], left_out: int | None
+) -> tuple[str, str]:
+    """What an interval means where the sketch left something out: up to `left_out`, or nobody knows."""
+    below, above = bounds
+    if above is None:
+        return (
+            f"With confidence {confidence:g} the true count of a key named beforehand is at least"
+            f" count - {below}.",
+            "count is a lower estimate with noise; max_events would bound what the sketch left out.",
+        )
+    return (
+        lies_between(confidence, below, above),
+        f"The sketch may have left out up to {left_out}, by max_events and its counters.",
+    )

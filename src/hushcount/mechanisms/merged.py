@@ -7,23 +7,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import calibration
-from hushcount.mechanisms.base import (
-    Claim,
-    PublicParameters,
-    check_calibrated,
-    check_shape,
-    keep,
-    needed,
-)
+from hushcount.mechanisms.base import Claim, PublicParameters, calibrate, needed
 from hushcount.mechanisms.distributions import DiscreteLaplace
 from hushcount.mechanisms.gaussian import MANY_KEYS_WAY_OUT, TOGETHER
-from hushcount.mechanisms.many_keys import LowerEstimateError
+from hushcount.mechanisms.many_keys import release_many_keys
 from hushcount.privacy import Budget
-from hushcount.release import Release
 from hushcount.sketches.shapes import ManyKeys
 
 if TYPE_CHECKING:
     from hushcount.randomness import Bits
+    from hushcount.release import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +47,10 @@ class LaplaceManyKeys:
 
     def __post_init__(self) -> None:
         moved = needed(self.name, "moved", self.public.moved)
-        object.__setattr__(self, "law", DiscreteLaplace(Fraction(self.budget.epsilon) / moved))
+        law = DiscreteLaplace(Fraction(self.budget.epsilon) / moved)
         threshold = calibration.chan_threshold(self.budget.epsilon, self.budget.delta, moved)
-        object.__setattr__(self, "threshold", threshold)
+        calibrate(self, law=law, threshold=threshold)
 
     def release(self, shape: ManyKeys, bits: Bits) -> Release:
         """Publish each key whose noisy count reaches the threshold."""
-        check_shape(self, shape)
-        check_calibrated("moved", shape.moved, needed(self.name, "moved", self.public.moved))
-        counts = shape.counts + self.law.sample(len(shape.counts), bits)
-        published = counts >= self.threshold
-        parameters = {"threshold": self.threshold, "moved": shape.moved}
-        guarantee = self.claim.guarantee(self.budget, self.public.unit, {**parameters})
-        error = LowerEstimateError.of(self.law, shape, self.public)
-        return Release.of(keep(shape.keys, published), counts[published], guarantee, error)
+        return release_many_keys(self, shape, bits)

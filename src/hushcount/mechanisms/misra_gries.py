@@ -12,12 +12,14 @@ from hushcount.mechanisms.base import (
     Claim,
     Mechanism,
     PublicParameters,
+    calibrate,
     check_calibrated,
     check_shape,
     keep,
     needed,
 )
 from hushcount.mechanisms.distributions import DiscreteLaplace
+from hushcount.mechanisms.many_keys import lower_estimate_sentences
 from hushcount.mechanisms.space_saving import FLOOR_SHAPE_WAY_OUT, ONE_STREAM
 from hushcount.privacy import Budget
 from hushcount.release import Release
@@ -54,9 +56,9 @@ class PrivateMisraGries:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
+        law = DiscreteLaplace(self.budget.epsilon)
         threshold = calibration.pmg_threshold(self.budget.epsilon, self.budget.delta)
-        object.__setattr__(self, "threshold", threshold)
+        calibrate(self, law=law, threshold=threshold)
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish each candidate whose noisy height reaches the threshold."""
@@ -90,9 +92,9 @@ class PrivateMisraGriesPaper:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
+        law = DiscreteLaplace(self.budget.epsilon)
         threshold = calibration.pmg_paper_threshold(self.budget.epsilon, self.budget.delta)
-        object.__setattr__(self, "threshold", threshold)
+        calibrate(self, law=law, threshold=threshold)
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish each candidate whose noisy height reaches the threshold."""
@@ -127,9 +129,9 @@ class PrivateMisraGriesStandard:
 
     def __post_init__(self) -> None:
         candidates = needed(self.name, "candidates", self.public.candidates)
-        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
+        law = DiscreteLaplace(self.budget.epsilon)
         threshold = calibration.standard_threshold(self.budget.epsilon, self.budget.delta, candidates)
-        object.__setattr__(self, "threshold", threshold)
+        calibrate(self, law=law, threshold=threshold)
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish each nonzero candidate whose noisy height reaches the threshold."""
@@ -164,9 +166,9 @@ class ChanRelease:
 
     def __post_init__(self) -> None:
         candidates = needed(self.name, "candidates", self.public.candidates)
-        object.__setattr__(self, "law", DiscreteLaplace(Fraction(self.budget.epsilon) / candidates))
+        law = DiscreteLaplace(Fraction(self.budget.epsilon) / candidates)
         threshold = calibration.chan_threshold(self.budget.epsilon, self.budget.delta, candidates)
-        object.__setattr__(self, "threshold", threshold)
+        calibrate(self, law=law, threshold=threshold)
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish each nonzero candidate whose noisy height reaches the threshold."""
@@ -241,18 +243,7 @@ class HeightError:
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""
-        below, above = self.interval(confidence)
-        if above is None:
-            return (
-                f"With confidence {confidence:g} the true count of a key named beforehand is at least"
-                f" count - {below}.",
-                "count is a lower estimate with noise; max_events would bound what the sketch left out.",
-            )
-        return (
-            f"With confidence {confidence:g} the true count of a key named beforehand lies between"
-            f" count - {below} and count + {above}.",
-            f"The sketch may have left out up to {self.largest_floor}, by max_events and its counters.",
-        )
+        return lower_estimate_sentences(confidence, self.interval(confidence), self.largest_floor)
 
     def _bounds(self, failure: float, keys: int) -> tuple[int, int | None]:
         if self.largest_floor is None:

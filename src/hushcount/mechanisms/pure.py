@@ -11,7 +11,14 @@ import numpy as np
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import calibration
 from hushcount.mechanisms._extremes import all_draws, largest_draws, uniforms, wanted_above
-from hushcount.mechanisms.base import Claim, PublicParameters, check_calibrated, check_shape, needed
+from hushcount.mechanisms.base import (
+    Claim,
+    PublicParameters,
+    calibrate,
+    check_calibrated,
+    check_shape,
+    needed,
+)
 from hushcount.mechanisms.distributions import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.randomness import below
@@ -57,7 +64,7 @@ class PureRelease:
     def __post_init__(self) -> None:
         _domain(self)
         size = needed(self.name, "candidates", self.public.candidates)
-        object.__setattr__(self, "law", DiscreteLaplace(Fraction(self.budget.epsilon) / (2 * size - 1)))
+        calibrate(self, law=DiscreteLaplace(Fraction(self.budget.epsilon) / (2 * size - 1)))
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish the largest noisy counts, rounded to whole ones, that are at least 1."""
@@ -97,7 +104,7 @@ class BoundedPureRelease:
         _domain(self)
         needed(self.name, "max_events", self.public.max_events)
         needed(self.name, "parts", self.public.parts)
-        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
+        calibrate(self, law=DiscreteLaplace(self.budget.epsilon))
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish the largest noisy counts that are at least 1."""

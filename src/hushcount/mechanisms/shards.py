@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import calibration
-from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, check_shape, keep
+from hushcount.mechanisms.base import (
+    NOTHING_PUBLIC,
+    Claim,
+    PublicParameters,
+    calibrate,
+    check_shape,
+    keep,
+    lies_between,
+)
 from hushcount.mechanisms.distributions import DiscreteLaplace
 from hushcount.mechanisms.sample_grid import values_grid
 from hushcount.mechanisms.space_saving import ONE_STREAM
@@ -53,9 +61,8 @@ class ShardRelease:
     def __post_init__(self) -> None:
         budget = self.budget
         margin = calibration.shard_margin(budget.epsilon, budget.delta)
-        object.__setattr__(self, "floor_law", DiscreteLaplace(budget.epsilon))
-        object.__setattr__(self, "margin", margin)
-        object.__setattr__(self, "law", TruncatedGeometricLaw.of(values_grid(histogram_budget(budget))))
+        law = TruncatedGeometricLaw.of(values_grid(histogram_budget(budget)))
+        calibrate(self, floor_law=DiscreteLaplace(budget.epsilon), margin=margin, law=law)
 
     def release(self, shape: Shards, bits: Bits) -> Release:
         """Publish the noisy floors, and each key that keeps at least 1."""
@@ -129,8 +136,7 @@ class ShardError:
         below, above = self.interval(confidence)
         where = "floor of its shard," if self.apart else f"floors of {len(self.floors)} shards, in all"
         return (
-            f"With confidence {confidence:g} the true count of a key named beforehand lies between"
-            f" count - {below} and count + {above}.",
+            lies_between(confidence, below, above),
             f"count leaves out what lies below the noisy {where} up to {self._lost}.",
         )
 

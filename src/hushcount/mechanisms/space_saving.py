@@ -10,9 +10,11 @@ from hushcount.mechanisms.base import (
     NOTHING_PUBLIC,
     Claim,
     PublicParameters,
+    calibrate,
     check_calibrated,
     check_shape,
     keep,
+    lies_between,
     needed,
 )
 from hushcount.mechanisms.distributions import DiscreteLaplace
@@ -59,9 +61,9 @@ class FloorRelease:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
+        law = DiscreteLaplace(self.budget.epsilon)
         threshold = calibration.floor_threshold(self.budget.epsilon, self.budget.delta)
-        object.__setattr__(self, "threshold", threshold)
+        calibrate(self, law=law, threshold=threshold)
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish the noisy floor, and each candidate whose noisy count is at least G above it."""
@@ -96,8 +98,7 @@ class FloorError:
         """What the bounds are made of."""
         below, above = self.interval(confidence)
         return (
-            f"With confidence {confidence:g} the true count of a key named beforehand lies between"
-            f" count - {below} and count + {above}.",
+            lies_between(confidence, below, above),
             f"count is an upper estimate with noise; the noisy floor {self.floor} bounds what the sketch"
             " may have added to it.",
         )
@@ -144,9 +145,8 @@ class BoundedLengthRelease:
         needed(self.name, "max_events", self.public.max_events)
         largest = needed(self.name, "parts", self.public.largest_floor)
         margin = calibration.dpss_margin(self.budget.epsilon, self.budget.delta)
-        object.__setattr__(self, "law", DiscreteLaplace(self.budget.epsilon))
-        object.__setattr__(self, "largest_floor", largest)
-        object.__setattr__(self, "threshold", largest + 1 + margin)
+        law = DiscreteLaplace(self.budget.epsilon)
+        calibrate(self, law=law, largest_floor=largest, threshold=largest + 1 + margin)
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish each candidate whose noisy count reaches the threshold."""
@@ -182,8 +182,7 @@ class BoundedLengthError:
         """What the bounds are made of."""
         below, above = self.interval(confidence)
         return (
-            f"With confidence {confidence:g} the true count of a key named beforehand lies between"
-            f" count - {below} and count + {above}.",
+            lies_between(confidence, below, above),
             f"The sketch may have added up to {self.largest_floor}, max_events divided by its counters.",
         )
 

@@ -15,9 +15,11 @@ from hushcount.mechanisms.base import (
     NOTHING_PUBLIC,
     Claim,
     PublicParameters,
+    calibrate,
     check_calibrated,
     check_shape,
     keep,
+    lies_between,
     needed,
 )
 from hushcount.mechanisms.sample_grid import Grid, values_grid
@@ -120,7 +122,7 @@ class TruncatedGeometric:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", TruncatedGeometricLaw.of(values_grid(self.budget)))
+        calibrate(self, law=TruncatedGeometricLaw.of(values_grid(self.budget)))
 
     def release(self, shape: Histogram, bits: Bits) -> Release:
         """Publish each key that keeps at least 1."""
@@ -157,8 +159,8 @@ class PublicFloorRelease:
     def __post_init__(self) -> None:
         longest = needed(self.name, "max_events", self.public.max_events)
         parts = needed(self.name, "parts", self.public.parts)
-        object.__setattr__(self, "law", TruncatedGeometricLaw.of(values_grid(self.budget)))
-        object.__setattr__(self, "floor", public_floor(longest, parts))
+        law = TruncatedGeometricLaw.of(values_grid(self.budget))
+        calibrate(self, law=law, floor=public_floor(longest, parts))
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish each candidate that keeps at least 1 above the public floor."""
@@ -215,8 +217,7 @@ class TruncatedGeometricError:
         below, above = self.interval(confidence)
         least, most = self.simultaneous(confidence)
         return (
-            f"With confidence {confidence:g} the true count of a key named beforehand lies between"
-            f" count - {below} and count + {above}.",
+            lies_between(confidence, below, above),
             f"The noise is bounded: every true count lies between count - {least} and count + {most}.",
         )
 
