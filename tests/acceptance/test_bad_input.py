@@ -109,7 +109,11 @@ CASES = {
     "epsilon negative": (budget("-1"), USAGE, "epsilon must be a finite number above 0, got -1.0."),
     "epsilon too large": (budget("21"), USAGE, "epsilon above 20 protects nobody, got 21.0."),
     "delta 1": (budget("1", "1"), USAGE, "delta must be strictly between 0 and 1, got 1.0."),
-    "delta 0": (budget("1", "0"), USAGE, "delta must be strictly between 0 and 1, got 0.0."),
+    "delta 0": (
+        budget("1", "0"),
+        USAGE,
+        "delta must be strictly between 0 and 1, got 0.0; or give a public domain.",
+    ),
     "delta nan": (budget("1", "nan"), USAGE, "delta must be strictly between 0 and 1, got nan."),
     "delta not below 1/max_events": (
         budget("1", "1e-4", "--max-events", "10000"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.privacy import EVENT, Budget, Guarantee, PrivacyUnit, check_count
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Counts = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]
+
+Law_co = TypeVar("Law_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +148,29 @@ class Claim:
             parameters,
             self.assumptions,
         )
+
+
+class Thresholded(Mechanism, Protocol[Law_co]):
+    """A mechanism that adds noise of one law to each count and publishes what reaches a threshold."""
+
+    claim: ClassVar[Claim]
+
+    @property
+    def budget(self) -> Budget:
+        """What it spends."""
+        ...
+
+    @property
+    def public(self) -> PublicParameters:
+        """What it may use without paying."""
+        ...
+
+    @property
+    def law(self) -> Law_co:
+        """The law of its noise."""
+        ...
+
+    @property
+    def threshold(self) -> int:
+        """The least noisy count that is published."""
+        ...

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING
 
 from hushcount.mechanisms import calibration
 from hushcount.mechanisms.base import (
-    Claim,
-    Mechanism,
     PublicParameters,
+    Thresholded,
     check_calibrated,
     check_shape,
     keep,
@@ -17,7 +16,6 @@ from hushcount.mechanisms.base import (
     needed,
 )
 from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
-from hushcount.privacy import Budget
 from hushcount.release import Release
 from hushcount.sketches.shapes import ManyKeys
 
@@ -25,22 +23,9 @@ if TYPE_CHECKING:
     from hushcount.randomness import Bits
 
 
-class _ManyKeysMechanism(Mechanism, Protocol):
-    """Noise on each count that is held, and a threshold."""
-
-    claim: ClassVar[Claim]
-
-    @property
-    def budget(self) -> Budget: ...
-    @property
-    def public(self) -> PublicParameters: ...
-    @property
-    def law(self) -> DiscreteGaussian | DiscreteLaplace: ...
-    @property
-    def threshold(self) -> int: ...
-
-
-def release_many_keys(mechanism: _ManyKeysMechanism, shape: ManyKeys, bits: Bits, **scale: float) -> Release:
+def release_many_keys(
+    mechanism: Thresholded[DiscreteGaussian | DiscreteLaplace], shape: ManyKeys, bits: Bits, **scale: float
+) -> Release:
     """Publish each key whose noisy count reaches the threshold; `scale` of the noise goes with it."""
     public = mechanism.public
     check_shape(mechanism, shape)

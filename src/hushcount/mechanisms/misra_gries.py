@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import calibration
 from hushcount.mechanisms.base import (
     NOTHING_PUBLIC,
     Claim,
-    Mechanism,
     PublicParameters,
+    Thresholded,
     calibrate,
     check_calibrated,
     check_shape,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hushcount.randomness import Bits
 
 PROOF = "docs/proofs/misra_gries.md"
+_Heights = Thresholded[DiscreteLaplace]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,22 +179,7 @@ class ChanRelease:
         return _publish(self, shape, noisy, (heights >= 1) & (noisy >= self.threshold), shared=False)
 
 
-class _HeightMechanism(Mechanism, Protocol):
-    claim: ClassVar[Claim]
-
-    @property
-    def budget(self) -> Budget: ...
-    @property
-    def public(self) -> PublicParameters: ...
-    @property
-    def law(self) -> DiscreteLaplace: ...
-    @property
-    def threshold(self) -> int: ...
-
-
-def _release_shared(
-    mechanism: _HeightMechanism, shape: FloorCounters, bits: Bits, least_height: int
-) -> Release:
+def _release_shared(mechanism: _Heights, shape: FloorCounters, bits: Bits, least_height: int) -> Release:
     _check(mechanism, shape)
     heights = shape.counts - shape.floor
     noise = mechanism.law.sample(1 + len(heights), bits)
@@ -202,7 +188,7 @@ def _release_shared(
     return _publish(mechanism, shape, noisy, published, shared=True)
 
 
-def _check(mechanism: _HeightMechanism, shape: FloorCounters) -> None:
+def _check(mechanism: _Heights, shape: FloorCounters) -> None:
     check_shape(mechanism, shape)
     for name in ("candidates", "parts"):
         if getattr(mechanism.public, name) is not None:
@@ -210,7 +196,12 @@ def _check(mechanism: _HeightMechanism, shape: FloorCounters) -> None:
 
 
 def _publish(
-    mechanism: _HeightMechanism, shape: FloorCounters, noisy: Counts, published: Mask, *, shared: bool
+    mechanism: _Heights,
+    shape: FloorCounters,
+    noisy: Counts,
+    published: Mask,
+    *,
+    shared: bool,
 ) -> Release:
     parameters: dict[str, int | float | str] = {
         "threshold": mechanism.threshold,
