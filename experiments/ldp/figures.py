@@ -16,7 +16,16 @@ FIGURES = {
     "f1": ("F1", "linear"),
     "relative_error": ("mean relative error", "log"),
 }
-SHAPES = ["circle", "square", "triangle-up", "cross", "diamond", "triangle-down", "stroke", "triangle-right"]
+SHAPES = [
+    "circle",
+    "square",
+    "triangle-up",
+    "cross",
+    "diamond",
+    "triangle-down",
+    "triangle-left",
+    "triangle-right",
+]
 
 
 def write(rows: list[dict[str, Any]], folder: Path) -> None:

@@ -88,7 +88,9 @@ def _required(row: dict[str, Any]) -> str:
 
 def _seeds(rows: list[dict[str, Any]]) -> str:
     seeds = {row["users"]: row["seeds"] for row in rows}
-    return ", ".join(f"{number} seeds at {users:,} users" for users, number in seeds.items())
+    return ", ".join(
+        f"{number} {'seed' if number == 1 else 'seeds'} at {users:,} users" for users, number in seeds.items()
+    )
 
 
 def _tables(rows: list[dict[str, Any]]) -> str:

@@ -20,21 +20,19 @@ from experiments.ldp.page import write_page
 from experiments.ldp.quality import Campaign, quality
 
 FOLDER = Path(__file__).parent
-DATA = ("words", "zipf")
-EPSILONS = (0.5, 1.0, 2.0, 4.0)
-SEEDS = {100_000: 3, 1_000_000: 2, 10_000_000: 1}
-QUICK_EPSILONS = (2.0,)
-QUICK_SEEDS = {100_000: 1}
+# Data sets, epsilons, and how many seeds for each number of users.
+FULL = (("words", "zipf"), (0.5, 1.0, 2.0, 4.0), {100_000: 3, 1_000_000: 2, 10_000_000: 1})
+QUICK = (("zipf",), (2.0,), {100_000: 1})
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run every method at every epsilon and number of users on both data sets."""
     chosen = _arguments(arguments)
     path = Path(chosen.folder) / "results.json"
-    epsilons, seeds = (QUICK_EPSILONS, QUICK_SEEDS) if chosen.quick else (EPSILONS, SEEDS)
+    names, epsilons, seeds = QUICK if chosen.quick else FULL
     kept = json.loads(path.read_text())["rows"] if chosen.only and path.exists() else []
     rows = []
-    for name, users, epsilon, method in product(DATA, seeds, epsilons, METHODS):
+    for name, users, epsilon, method in product(names, seeds, epsilons, METHODS):
         setting = {"data": name, "users": users, "epsilon": epsilon, "method": method}
         if chosen.only and method not in chosen.only:
             rows += [row for row in kept if setting.items() <= row.items()]

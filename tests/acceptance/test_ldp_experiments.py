@@ -11,7 +11,8 @@ from experiments.ldp.methods import BASELINES, METHODS
 from experiments.ldp.page import page
 from experiments.ldp.products import PRODUCTS, simulate
 from experiments.ldp.quality import Campaign, quality
-from experiments.ldp.run import main
+from experiments.ldp.run import FOLDER, main
+from experiments.ldp.table import BOUNDS, LEAST_COUNT
 
 LAWS = {"unary": baselines.unary, "optimised": baselines.optimised_unary, "hashing": baselines.local_hashing}
 REPEATS = 40_000
@@ -160,20 +161,64 @@ def test_quality_counts_hits_and_false_alarms():
     assert nothing["relative_error"] is None
 
 
-@pytest.mark.parametrize("method", PRODUCTS)
-def test_a_simulated_campaign_can_be_drawn_again(method):
+def test_a_simulated_campaign_can_be_drawn_again():
     campaign = Campaign("zipf", 20_000, 4.0, 3)
-    published, _ = simulate(PRODUCTS[method], campaign)
-    assert published == simulate(PRODUCTS[method], campaign)[0]
+    published, _ = simulate(PRODUCTS["Bitstogram"], campaign)
+    assert published == simulate(PRODUCTS["Bitstogram"], campaign)[0]
     assert quality(campaign, published)["precision"] == 1
 
 
 def test_the_comparison_runs(tmp_path):
     main(["--quick", "--folder", str(tmp_path)])
     results = json.loads((tmp_path / "results.json").read_text())
-    assert {(row["data"], row["method"]) for row in results["rows"]} == {
-        (name, method) for name in ("words", "zipf") for method in METHODS
-    }
-    assert all(row["recall"] >= 0.5 for row in results["rows"])
+    assert [row["method"] for row in results["rows"]] == list(METHODS)
+    assert all(row["recall"] >= 0.5 and row["precision"] >= 0.75 for row in results["rows"])
     assert (tmp_path / "README.md").read_text() == page(None, results)
-    assert {path.name for path in (tmp_path / "figures").iterdir()} >= {"recall.svg", "relative_error.svg"}
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} >= {
+        "recall",
+        "relative_error",
+        "variance",
+    }
+
+
+@pytest.fixture(scope="module")
+def stored():
+    required, compared = (
+        json.loads((FOLDER / f"{name}.json").read_text()) for name in ("required", "results")
+    )
+    assert (FOLDER / "README.md").read_text() == page(required, compared)
+    return required, {_setting(row): row for row in compared["rows"]}
+
+
+def _setting(row):
+    return row["method"], row["data"], row["users"], row["epsilon"]
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=str)
+def test_what_must_be_reached_was(stored, bound):
+    """Means of ten campaigns of ten million users, as stored."""
+    required = stored[0]
+    assert (required["users"], required["seeds"]) == (10_000_000, 10)
+    (row,) = [
+        row
+        for row in required["rows"]
+        if (row["method"], row["data"], row["epsilon"]) == (bound.method, bound.data, bound.epsilon)
+    ]
+    assert row["precision"] >= bound.precision
+    assert row["recall"] >= bound.recall
+    assert row["least_count"] >= LEAST_COUNT
+    assert row["holds"]
+
+
+def test_what_the_comparison_found(stored):
+    """At 10M users TreeHist errs less than PEM, which searches too, and than one-bit sketches of a list."""
+    rows = stored[1]
+    assert len(rows) == len(METHODS) * 2 * 3 * 4
+    for name in ("words", "zipf"):
+        for epsilon in (1.0, 2.0, 4.0):
+            tree, pem = (rows[method, name, 10_000_000, epsilon] for method in ("TreeHist", "PEM with OLH"))
+            assert tree["f1"] > 0.9
+            assert tree["relative_error"] < pem["relative_error"]
+        for epsilon in (2.0, 4.0):
+            tree, sketch = (rows[method, name, 10_000_000, epsilon] for method in ("TreeHist", "HCMS, list"))
+            assert tree["relative_error"] < sketch["relative_error"]
