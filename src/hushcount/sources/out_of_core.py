@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from hushcount.errors import DataError, HushcountError
+from hushcount.sources.deferred_signals import DeferredSignals
 from hushcount.sources.failures import guarded
 from hushcount.sources.json_lines import ROWS
 
@@ -46,22 +47,64 @@ class OutOfCore:
         yield from guarded(self._result(feed), sentence)
 
     def _result(self, feed: _Feed) -> Iterator[pa.RecordBatch]:
-        import duckdb
+        with _private_folder() as folder:
+            options: dict[str, Any] = {"threads": 2, "memory_limit": self.memory, "temp_directory": folder}
+            try:
+                with closing(feed), _connected(options, feed.signals) as connection:
+                    yield from self._rows(feed, connection)
+            except Exception as error:
+                if feed.interrupted(error):
+                    raise KeyboardInterrupt from None
+                raise
 
-        folder = tempfile.mkdtemp(prefix="hushcount-")
-        options: dict[str, Any] = {"threads": 2, "memory_limit": self.memory, "temp_directory": folder}
-        try:
-            with closing(feed), duckdb.connect(config=options) as connection:
-                reader = feed.reader()
-                if reader is not None:
-                    rows: Any = connection.from_arrow(reader)
-                    yield from rows.query("rows", self.query()).to_arrow_reader(ROWS)
-        except Exception as error:
-            if feed.interrupted(error):
-                raise KeyboardInterrupt from None
-            raise
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    def _rows(self, feed: _Feed, connection: Any) -> Iterator[pa.RecordBatch]:
+        reader = feed.reader()
+        if reader is None:
+            return
+        with feed.signals.deferred():
+            rows = connection.from_arrow(reader)
+            result = rows.query("rows", self.query()).to_arrow_reader(ROWS)
+        while (batch := _next(result, feed.signals)) is not None:
+            yield batch
+
+
+@contextmanager
+def _connected(options: dict[str, Any], signals: DeferredSignals) -> Iterator[Any]:
+    """A connection that signals interrupt, and which no exception of theirs meets half open or closed."""
+    import duckdb
+
+    with signals.deferred():
+        connection = duckdb.connect(config=options)
+        signals.stop = connection.interrupt
+    try:
+        yield connection
+    finally:
+        with signals.deferred():
+            signals.stop = _nothing  # the connection holds the feed, and that the signals: no circle
+            connection.close()
+
+
+def _nothing() -> None:
+    """There is nothing to stop."""
+
+
+def _next(result: pa.RecordBatchReader, signals: DeferredSignals) -> pa.RecordBatch | None:
+    with signals.deferred():
+        return next(result, None)
+
+
+@contextmanager
+def _private_folder() -> Iterator[str]:
+    """A folder that is gone at the end, however often somebody interrupts."""
+    signals, folder = DeferredSignals(), None
+    try:
+        with signals.deferred():
+            folder = tempfile.mkdtemp(prefix="hushcount-")
+        yield folder
+    finally:
+        if folder is not None:
+            with signals.deferred():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _out_of_memory(error: Exception) -> bool:
@@ -76,23 +119,32 @@ class _Feed:
         self._batches = source.batches()
         self._record = record
         self._failure: BaseException | None = None
+        self.signals = DeferredSignals()
 
     def reader(self) -> pa.RecordBatchReader | None:
         """The stream; None of a source without rows."""
         first = next(self._batches, None)
         if first is None:
             return None
-        start = self._record(first)
+        with self.signals.deferred():
+            start = self._record(first)
         return pa.RecordBatchReader.from_batches(start.schema, self._records(start))
 
     def _records(self, start: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield start
         try:
-            for batch in self._batches:
+            while (batch := self._next()) is not None:
                 yield self._record(batch)
+        except GeneratorExit:
+            raise
         except BaseException as error:  # DuckDB turns it into words of its own
             self._failure = error
             raise
+
+    def _next(self) -> Batch | None:
+        """The next batch; a source that says nothing must not keep anybody from interrupting."""
+        with self.signals.at_once():
+            return next(self._batches, None)
 
     @property
     def failure(self) -> HushcountError | None:

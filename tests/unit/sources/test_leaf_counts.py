@@ -1,6 +1,7 @@
 """Leaves counted out of core: the right counts in sorted order, and nothing left behind or told."""
 
 import os
+import signal
 import stat
 import tempfile
 from collections import Counter
@@ -158,6 +159,21 @@ def test_an_interruption_stays_one(monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         rows_of(counted(np.arange(200_000)), tell)
     monkeypatch.setattr(leaf_counts, "QUERY", "SELECT error('INTERRUPT Error')")
+    with pytest.raises(KeyboardInterrupt):
+        rows_of(counted(np.arange(10)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_while_the_folder_is_made_leaves_none(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    make = tempfile.mkdtemp
+
+    def interrupted(**options):
+        folder = make(**options)
+        signal.raise_signal(signal.SIGINT)
+        return folder
+
+    monkeypatch.setattr(tempfile, "mkdtemp", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rows_of(counted(np.arange(10)))
     assert list(tmp_path.iterdir()) == []
