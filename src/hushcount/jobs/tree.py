@@ -185,8 +185,13 @@ def count_and_release(
 
 
 def with_columns(request: Request, hierarchy: Hierarchy) -> Request:
-    """The request with the columns that a hierarchy of columns names."""
+    """The request with the columns that a hierarchy of columns names; any other takes one column."""
     if not hierarchy.name.startswith(COLUMNS):
+        if isinstance(request.column, list) and len(request.column) > 1:
+            raise ParameterError(
+                f"column must be one column with hierarchy {hierarchy.name}, got {', '.join(request.column)};"
+                " hierarchy columns:A,B,... takes several."
+            )
         return request
     if request.column is not None:
         raise ParameterError(f"column must be left out with hierarchy {hierarchy.name}, which names them.")

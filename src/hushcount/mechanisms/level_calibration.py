@@ -23,6 +23,7 @@ from hushcount.accounting.composition import laplace_divergences, largest_rate, 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import _lattice, calibration
 from hushcount.mechanisms import gaussian_calibration as gaussian
+from hushcount.mechanisms._laplace import LEAST_EPSILON
 from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
 
 Floats = npt.NDArray[np.float64]
@@ -30,6 +31,7 @@ Floats = npt.NDArray[np.float64]
 SHARES = tuple(
     np.geomspace(0.01, 0.98, 24).tolist()
 )  # of delta, for what moves; the rest hides isolated keys
+LEAST_DELTA = 1e-280  # tails below are no longer told apart by floating point numbers
 _ROOT_TWO = math.sqrt(2)
 
 
@@ -137,12 +139,24 @@ def calibrated_levels(epsilon: float, delta: float, height: int) -> CalibratedLe
     >>> found.threshold, found.noise.law
     (195, DiscreteGaussian(sigma=24.28125))
     """
+    _check_range(epsilon, delta, height)
     found = [
         CalibratedLevels(noise, threshold)
         for noise in _tried(epsilon, delta, height)
         if (threshold := least_threshold(noise, epsilon, delta, height)) is not None
     ]
     return min(found, key=lambda one: (one.threshold, one.noise.law.variance))
+
+
+def _check_range(epsilon: float, delta: float, height: int) -> None:
+    """Raise where the noise cannot be drawn or its tails cannot be computed."""
+    if delta < LEAST_DELTA:
+        raise ParameterError(f"delta must be at least {LEAST_DELTA:g} for a tree, got {delta:g}.")
+    least = 2 * (height + 1) * LEAST_EPSILON
+    if epsilon < least:
+        raise ParameterError(
+            f"epsilon must be at least {least:g} for a streaming tree of height {height}, got {epsilon:g}."
+        )
 
 
 def least_threshold(noise: LevelNoise, epsilon: float, delta: float, height: int) -> int | None:

@@ -182,6 +182,11 @@ REFUSED = {
         {"threshold": 3, "method": "streaming"},
         r"^threshold must be at least \d+ for .* got 3\.$",
     ),
+    "several columns": (
+        {"column": ["a", "b"]},
+        r"^column must be one column with hierarchy path/2, got a, b;"
+        r" hierarchy columns:A,B,\.\.\. takes several\.$",
+    ),
     "unwritten function": (
         {"hierarchy": str.upper, "height": 2, "method": "streaming", "checkpoint": "a.hc"},
         r"^A sketch of hierarchy .* cannot be written: .*$",

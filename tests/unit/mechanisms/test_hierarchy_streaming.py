@@ -74,7 +74,7 @@ def test_the_lower_threshold_is_taken(height: int, threshold: int, kind: type) -
     assert (found.threshold, type(found.noise)) == (threshold, kind)
 
 
-@pytest.mark.parametrize("budget", [(1.0, 1e-6), (0.1, 1e-9), (10.0, 1e-12), (0.01, 0.1), (20.0, 1e-300)])
+@pytest.mark.parametrize("budget", [(1.0, 1e-6), (0.1, 1e-9), (10.0, 1e-12), (0.01, 0.1), (20.0, 1e-280)])
 @pytest.mark.parametrize("height", [1, 4, 33])
 def test_every_budget_is_kept_and_a_lower_threshold_is_not_allowed(budget: Any, height: int) -> None:
     found = calibrated_levels(*budget, height)
@@ -240,3 +240,22 @@ def test_nothing_is_published_below_the_threshold() -> None:
     assert len(conservative_tree(parse_hierarchy("ipv4/8"), NoisyLevels(99, none), 100)) == 0
     rows = conservative_tree(parse_hierarchy("ipv4/8"), NoisyLevels(100, none), 100)
     assert rows.nodes.to_pylist() == ["*"]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "text"),
+    [
+        (1.0, 5e-324, "delta must be at least 1e-280 for a tree, got 4.94066e-324."),
+        (1.0, 1e-281, "delta must be at least 1e-280 for a tree, got 1e-281."),
+        (1e-9, 1e-6, "epsilon must be at least 1e-08 for a streaming tree of height 4, got 1e-09."),
+    ],
+)
+def test_budgets_beyond_floating_point_are_refused_in_words_of_the_caller(epsilon, delta, text):
+    with pytest.raises(ParameterError) as refused:
+        LevelFloorRelease(Budget(epsilon, delta), 4)
+    assert str(refused.value) == text
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-8, 1e-6), (1.0, 1e-280), (20.0, 1e-280), (1e-8, 1e-280)])
+def test_the_least_budgets_are_accepted(epsilon, delta):
+    assert LevelFloorRelease(Budget(epsilon, delta), 4).threshold >= 1
