@@ -69,6 +69,9 @@ def new(manifest: str, items: str, truncate: bool, **values: Any) -> None:
     values["expires"] = int(time.time()) + days * 86400
     made = ldp_items.campaign(ldp_items.encoding_of(items, truncate), **values)
     made.manifest.save(manifest)
+    plan = getattr(made, "plan", None)
+    if plan is not None and plan.least_detectable > made.manifest.users:
+        show.warn("So few users with this epsilon: no item would be found reliably.")
     show.print_facts(facts(made, zipf))
 
 
@@ -79,8 +82,8 @@ def new(manifest: str, items: str, truncate: bool, **values: Any) -> None:
 def randomise(manifest: str, output: str, **values: Any) -> None:
     """Turn the items of FILE, one user a row, into reports of the campaign of MANIFEST.
 
-    Items that do not fit, and missing ones, give a report too. Run it once for the same users:
-    a second report of a user costs epsilon again.
+    Items that do not fit, and missing ones, give a report too; the order is random. Run it once
+    for the same users: a second report of a user costs epsilon again.
     """
     from hushcount.atomic import atomic_file, check_writable
     from hushcount.cli import show

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hushcount.ldp.decoding import Collected, ErrorOfCounts, Floats, Found
+from hushcount.ldp.encodings import Bytes, Encoding, Integers
 from hushcount.privacy import LOCAL_USER, Guarantee
 from hushcount.release import Release
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PROOF = "docs/proofs/ldp.md"
 NEAR_THRESHOLD = (
@@ -70,16 +74,34 @@ def _half(confidence: float) -> float:
 
 def release_of(collected: Collected, found: Found) -> Release:
     """The findings as what may be published."""
-    import pyarrow as pa
-
     encoding = collected.manifest.encoding
-    items = [encoding.decode(value) for value in found.values]
     counts = np.maximum(np.rint(found.estimates), 0).astype(np.int64)
     largest = float(counts.max()) if len(counts) else 0.0
-    error = LocalError(found.error, largest, len(items))
+    error = LocalError(found.error, largest, len(counts))
     floor = math.ceil(found.threshold)
-    release = Release.of(pa.array(items), counts, guarantee_of(collected), error, floor)
+    release = Release.of(keys_of(encoding, found.values), counts, guarantee_of(collected), error, floor)
     return release.with_notes(*found.notes)
+
+
+def keys_of(encoding: Encoding, values: Sequence[int]) -> pa.Array:
+    """Encoded items as a column of keys."""
+    import pyarrow as pa
+
+    return pa.array([key_of(encoding, value) for value in values], _key_type(encoding))
+
+
+def key_of(encoding: Encoding, value: int) -> Any:
+    """An encoded item as a key; integers that no column of numbers holds are text."""
+    item = encoding.decode(value)
+    return str(item) if isinstance(item, int) and encoding.width > 64 else item
+
+
+def _key_type(encoding: Encoding) -> pa.DataType:
+    import pyarrow as pa
+
+    if isinstance(encoding, Integers) and encoding.width <= 64:
+        return pa.int64() if encoding.width < 64 else pa.uint64()
+    return pa.binary() if isinstance(encoding, Bytes) else pa.string()
 
 
 def guarantee_of(collected: Collected) -> Guarantee:

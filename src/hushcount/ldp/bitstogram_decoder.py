@@ -12,12 +12,11 @@ from hushcount.ldp.bitstogram_candidates import combine, items, likely_values, v
 from hushcount.ldp.bitstogram_evidence import Evidence, Located
 from hushcount.ldp.bitstogram_plan import FALSE_ITEMS, FALSE_VALUES, refuse_other_questions
 from hushcount.ldp.cells import Words, from_words, to_words
-from hushcount.ldp.decoding import Collected, Found
+from hushcount.ldp.decoding import Collected, Found, limit_of
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.intervals import upper_quantile
 from hushcount.ldp.prefixes import count_prefixes
 from hushcount.ldp.questions import Chunk
-from hushcount.ldp.tree_hist import THRESHOLD
 
 ROUNDS = 4
 SLACK = 4.0  # standard deviations below the threshold at which an identifying question gives up
@@ -31,8 +30,7 @@ def decode(collected: Collected, threshold: float | None) -> Found:
     manifest = collected.manifest
     refuse_other_questions(manifest)
     evidence = Evidence(collected.groups[0])
-    asked_for = float(manifest.parameters[THRESHOLD]) if threshold is None else threshold
-    least = max(asked_for, _noise(evidence, manifest.encoding))
+    least = max(limit_of(collected, threshold), _noise(evidence, manifest.encoding))
     words, counts = heavy_items(evidence, manifest.encoding, least)
     values = from_words(words)
     named = [place for place, value in enumerate(values) if manifest.encoding.decode(value) is not None]

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hushcount.ldp.bitstogram_plan import FALSE_ITEMS, MISSED, Plan
+from hushcount.ldp.campaign import THRESHOLD
 from hushcount.ldp.intervals import above
 from hushcount.ldp.law import ResponseLaw
 from hushcount.ldp.manifest import Manifest
 from hushcount.ldp.planner import Quality
 from hushcount.ldp.questions import CodeBit, Question
-from hushcount.ldp.tree_hist import THRESHOLD
 
 REPORT_BYTES = 9 + 8 * 3  # a report that the aggregator keeps, and its nonce in the set of nonces
 _SOFT = 0.75  # a decoder's chance rises by so many deviations for one of the signal (section 2, measured)

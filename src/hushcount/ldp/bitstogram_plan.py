@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 from hushcount.errors import ManifestError, ParameterError
-from hushcount.ldp.campaign import expiry
+from hushcount.ldp.campaign import THRESHOLD, expiry, threshold_of
 from hushcount.ldp.codes import MESSAGE_BITS, masks
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.groups import ALL_SHARES, Group
@@ -24,7 +24,6 @@ from hushcount.ldp.law import ResponseLaw
 from hushcount.ldp.manifest import Manifest
 from hushcount.ldp.questions import Chunk, CodeBit, Prefix, Question
 from hushcount.ldp.response import best_symbol_bits, epsilon_text
-from hushcount.ldp.tree_hist import THRESHOLD
 from hushcount.privacy import check_count
 
 NARROW = 20  # items of so many bits are cells themselves
@@ -118,10 +117,8 @@ def manifest_of(protocol: str, plan: Plan, encoding: Encoding, terms: Terms) -> 
     bits = best_symbol_bits(float(text)) if terms.symbol_bits is None else terms.symbol_bits
     group = Group(text, bits, plan.questions, plan.shares)
     users = check_count("users", terms.users)
-    least = min(plan.least_detectable(users, ResponseLaw.of(group).absent), users)
-    wanted = least if terms.threshold is None else terms.threshold
-    if not 0 < wanted <= users:
-        raise ParameterError(f"threshold must be above 0 and at most users = {users}, got {wanted:.6g}.")
+    least = plan.least_detectable(users, ResponseLaw.of(group).absent)
+    wanted = threshold_of(terms.threshold, least, users)
     parameters = {THRESHOLD: math.ceil(wanted)}
     return Manifest(protocol, encoding, text, (group,), users, expiry(terms.expires), parameters)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from hushcount.errors import ParameterError
 from hushcount.ldp.client import Client
 from hushcount.ldp.client_state import ClientState
 from hushcount.ldp.manifest import Manifest
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from hushcount.ldp.aggregator import Aggregator
 
 THIRTY_DAYS = 30 * 24 * 3600
+THRESHOLD = "threshold"  # its name among the parameters of a manifest
 
 
 class Campaign:
@@ -32,6 +34,15 @@ class Campaign:
         from hushcount.ldp.aggregator import Aggregator
 
         return Aggregator(self.manifest)
+
+
+def threshold_of(threshold: float | None, least: float, users: int) -> float:
+    """The threshold of a campaign: as given, or the least count found reliably, but at most all users."""
+    if threshold is None:
+        return min(least, users)
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= users:
+        raise ParameterError(f"threshold must be above 0 and at most users = {users}, got {threshold!r}.")
+    return threshold
 
 
 def expiry(expires: int | None) -> int:

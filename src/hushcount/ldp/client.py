@@ -44,14 +44,11 @@ class Client:
         would say something about the user: the symbols are then uniform. An expired campaign is refused.
         """
         self.manifest.refuse_expired(now)
-        stored = self.state.report_of(self.manifest)
-        if stored is not None:
-            return stored
-        affordable = self.state.affords(self.manifest)
         value = self._encode(item)
-        report = pack(self.manifest, self.nonce, self._symbols(value if affordable else None))
-        self.state.remember(self.manifest, report, affordable)
-        return report
+        return self.state.once(self.manifest, lambda affordable: self._fresh(value if affordable else None))
+
+    def _fresh(self, value: int | None) -> bytes:
+        return pack(self.manifest, self.nonce, self._symbols(value))
 
     def _encode(self, item: object) -> int | None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,8 +11,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.errors import ParameterError
-from hushcount.ldp.manifest import Manifest
+from hushcount.errors import ManifestError, ParameterError
+from hushcount.ldp.campaign import THRESHOLD
+from hushcount.ldp.manifest import LARGEST_INTEGER, Manifest
 from hushcount.ldp.tallies import QuestionTallies
 
 Floats = npt.NDArray[np.float64]
@@ -80,6 +82,16 @@ def check_threshold(threshold: float | None) -> float | None:
     """Return a threshold above 0, or None, or raise."""
     if threshold is None:
         return None
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not threshold > 0:
-        raise ParameterError(f"threshold must be a number above 0, got {threshold!r}.")
-    return float(threshold)
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold < math.inf:
+        raise ParameterError(f"threshold must be a finite number above 0, got {threshold!r}.")
+    return float(min(threshold, LARGEST_INTEGER))  # no campaign has more users
+
+
+def limit_of(collected: Collected, threshold: float | None) -> float:
+    """The threshold asked for, or that of the manifest."""
+    if threshold is not None:
+        return threshold
+    named = collected.manifest.parameters.get(THRESHOLD)
+    if not isinstance(named, int) or named < 1:
+        raise ManifestError("the parameters of the manifest must have a threshold of at least 1.")
+    return float(named)

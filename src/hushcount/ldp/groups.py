@@ -10,7 +10,7 @@ from typing import Any
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp import questions
 from hushcount.ldp.questions import Question
-from hushcount.ldp.response import MOST_SYMBOL_BITS, epsilon_text, response_probability
+from hushcount.ldp.response import check_symbol_bits, epsilon_text, response_probability
 from hushcount.ldp.symbols import derived
 from hushcount.privacy import check_count
 
@@ -37,7 +37,7 @@ class Group:
         object.__setattr__(self, "epsilon", epsilon_text(self.epsilon))
         object.__setattr__(self, "questions", tuple(self.questions))
         check_count("the number of questions", len(self.questions), most=MOST_QUESTIONS)
-        check_count("symbol_bits", self.symbol_bits, most=MOST_SYMBOL_BITS)
+        object.__setattr__(self, "symbol_bits", check_symbol_bits(self.symbol_bits))
         shares = tuple(check_count("a share", share, most=ALL_SHARES) for share in self.shares)
         if len(shares) != len(self.questions) or sum(shares) != ALL_SHARES:
             raise ParameterError("shares must be one for each question and sum to 2^32.")

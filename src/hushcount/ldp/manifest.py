@@ -78,8 +78,8 @@ class Manifest:
     def _check(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise ParameterError(f"protocol must be one of {', '.join(PROTOCOLS)}, got {self.protocol!r}.")
-        check_count("users", self.users, most=LARGEST_INTEGER)
-        check_count("expires", self.expires, most=LAST_SECOND)
+        for name, most in (("users", LARGEST_INTEGER), ("expires", LAST_SECOND)):
+            object.__setattr__(self, name, check_count(name, getattr(self, name), most=most))
         if not isinstance(self.seed, bytes) or len(self.seed) != SEED_BYTES:
             raise ParameterError(f"seed must be {SEED_BYTES} bytes.")
         _check_parameters(self.parameters)
@@ -176,7 +176,8 @@ def canonical(fields: Mapping[str, Any]) -> bytes:
 def _read(text: str | bytes) -> dict[str, Any]:
     """The fields of a manifest without its id, which must fit them."""
     try:
-        fields = json.loads(text, object_pairs_hook=_distinct)
+        plain = text.decode() if isinstance(text, bytes) else text  # UTF-8 and nothing else
+        fields = json.loads(plain, object_pairs_hook=_distinct)
         if not isinstance(fields, dict):
             raise ValueError
         found = fields.pop("id", None)

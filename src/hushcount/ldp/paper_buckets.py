@@ -8,9 +8,9 @@ import numpy.typing as npt
 from hushcount.errors import ManifestError
 from hushcount.ldp import bitstogram_paper, succinct_hist
 from hushcount.ldp.codes import LENGTH
-from hushcount.ldp.decoding import Collected, Found
+from hushcount.ldp.decoding import Collected, Found, limit_of
 from hushcount.ldp.paper_code import nearest
-from hushcount.ldp.paper_oracle import limit_of, published, refuse_other_questions
+from hushcount.ldp.paper_oracle import published, refuse_other_questions
 from hushcount.ldp.questions import Chunk, CodeBit
 from hushcount.ldp.tallies import QuestionTallies
 

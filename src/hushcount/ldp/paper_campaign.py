@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal, localcontext
 
 from hushcount.errors import ParameterError
-from hushcount.ldp.campaign import expiry
+from hushcount.ldp.campaign import THRESHOLD, expiry
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.groups import ALL_SHARES, Group
 from hushcount.ldp.manifest import LARGEST_INTEGER, Manifest
 from hushcount.ldp.paper_constants import HEAVY
 from hushcount.ldp.questions import Prefix, Question
 from hushcount.ldp.response import epsilon_text
-from hushcount.ldp.tree_hist import THRESHOLD
 from hushcount.privacy import check_count
 
 WIDEST_EXPLICIT = 24  # bits of items that have a table of their own

@@ -19,13 +19,12 @@ import numpy as np
 
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp.cells import Words, cells_of, to_words
-from hushcount.ldp.decoding import Collected, Floats, Found
+from hushcount.ldp.decoding import Collected, Floats, Found, limit_of
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.groups import ALL_SHARES
 from hushcount.ldp.law import ResponseLaw
 from hushcount.ldp.manifest import Manifest
 from hushcount.ldp.questions import Prefix, Question
-from hushcount.ldp.tree_hist import THRESHOLD
 
 if TYPE_CHECKING:
     from hushcount.ldp.aggregator import Aggregator
@@ -147,11 +146,6 @@ def _items_above(encoding: Encoding, values: Sequence[int], estimates: Floats, l
     above = np.flatnonzero(estimates >= limit)
     order = above[np.argsort(-estimates[above], kind="stable")]
     return [int(place) for place in order if encoding.decode(values[place]) is not None]
-
-
-def limit_of(collected: Collected, threshold: float | None) -> float:
-    """The threshold asked for, or that of the manifest."""
-    return float(collected.manifest.parameters[THRESHOLD]) if threshold is None else threshold
 
 
 def refuse_other_questions(manifest: Manifest, expected: Sequence[Sequence[Question]]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hushcount.ldp.decoding import Collected, Found
-from hushcount.ldp.paper_oracle import MedianOracle, limit_of, published, refuse_other_questions
+from hushcount.ldp.decoding import Collected, Found, limit_of
+from hushcount.ldp.paper_oracle import MedianOracle, published, refuse_other_questions
 from hushcount.ldp.tree_hist_paper import PUBLISHED, questions_of
 
 MOST_PREFIXES = 1 << 14  # followed from a level, those with the largest estimates

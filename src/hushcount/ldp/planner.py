@@ -9,13 +9,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hushcount.errors import ParameterError
+from hushcount.ldp.campaign import threshold_of
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.groups import ALL_SHARES
 from hushcount.ldp.intervals import above, upper_quantile
 from hushcount.ldp.law import ResponseLaw
 from hushcount.ldp.prefixes import count_prefixes
-from hushcount.ldp.response import ONE, best_symbol_bits, epsilon_text, response_probability
+from hushcount.ldp.response import (
+    ONE,
+    best_symbol_bits,
+    check_symbol_bits,
+    epsilon_text,
+    response_probability,
+)
 from hushcount.privacy import check_count
 
 WIDEST_TABLE = 20  # bits of an item that are their own cell
@@ -28,6 +34,7 @@ CHILDREN_KEPT = 1 / 64  # of the children of a prefix, those kept by the noise o
 MARGIN = 2.5  # deviations below the threshold at which a prefix is still kept
 FALSE_ITEMS = 0.01  # items expected to be published by noise alone, at most
 _LEAST_SHARE = 0.02
+_LEAST_HOLDERS = 32  # of an item at the threshold, asked at a level: fewer may be none by chance
 _MOST_PREFIX_SHARE = 0.5
 _NODES_BITS = 24  # prefixes with tags that are tried at the first level
 
@@ -153,7 +160,7 @@ def plan_tree(
     `symbol_bits` is the length of a response in bits, by default that of the least variance.
     """
     text = epsilon_text(epsilon)
-    bits = best_symbol_bits(float(text)) if symbol_bits is None else symbol_bits
+    bits = best_symbol_bits(float(text)) if symbol_bits is None else check_symbol_bits(symbol_bits)
     law = ResponseLaw(1 << bits, response_probability(text, bits) / ONE)
     people = check_count("users", users)
     cuts = choose_cuts(encoding.width, encoding.symbol_bits)
@@ -162,10 +169,8 @@ def plan_tree(
     last = MARGIN + upper_quantile(FALSE_ITEMS / needs[-1].candidates)
     pruning = math.sqrt(sum(need.deviations**2 for need in needs[:-1]))
     least = deviation * max(last, pruning / math.sqrt(_MOST_PREFIX_SHARE))
-    wanted = least if threshold is None else threshold
-    if not 0 < wanted <= people:
-        raise ParameterError(f"threshold must be above 0 and at most users = {people}, got {wanted:.6g}.")
-    levels = _levels(needs, deviation / wanted)
+    wanted = threshold_of(threshold, least, people)
+    levels = _levels(needs, deviation / wanted, _LEAST_HOLDERS / wanted)
     return TreePlan(people, law, bits, levels, wanted, least)
 
 
@@ -192,13 +197,17 @@ def _needs(encoding: Encoding, cuts: Sequence[int]) -> list[_Need]:
     return [*needs, _Need(cuts[-1], 0, valid[-1], 0.0)]
 
 
-def _levels(needs: Sequence[_Need], relative_deviation: float) -> tuple[Level, ...]:
-    """Levels with shares: at each enough users for its prefixes to stand out (docs/ldp.md, section 4)."""
+def _levels(needs: Sequence[_Need], relative_deviation: float, sampled: float) -> tuple[Level, ...]:
+    """Levels with shares: at each enough users for its prefixes to stand out (docs/ldp.md, section 4).
+
+    `sampled` is the share that asks enough holders of an item at the threshold, whatever the noise.
+    """
+    least = max(_LEAST_SHARE / len(needs), min(sampled, _MOST_PREFIX_SHARE / max(len(needs) - 1, 1)))
     levels: list[Level] = []
     enough = [(need.deviations * relative_deviation) ** 2 for need in needs[:-1]]
     fitting = min(_MOST_PREFIX_SHARE / max(sum(enough), 1e-9), 1.0)
     for need, wanted in zip(needs[:-1], enough, strict=True):
-        share = max(wanted * fitting, _LEAST_SHARE / len(needs))
+        share = max(wanted * fitting, least)
         cell_bits = min(PREFIX_CELL_BITS, need.bits + need.tag_bits - 1)
         levels.append(Level(need.bits, need.tag_bits, PREFIX_ROWS, cell_bits, share, need.candidates))
     last = needs[-1]

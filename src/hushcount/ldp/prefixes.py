@@ -30,6 +30,9 @@ def count_prefixes(encoding: Encoding, bits: int) -> int:
     return int(ended + letters**whole * begun)
 
 
+_PLAIN_BITS = 62  # a longer symbol does not fit into 64 bits when it is shifted
+
+
 class State(NamedTuple):
     """All about a prefix that decides which bits may follow."""
 
@@ -58,7 +61,8 @@ def suffixes(encoding: Encoding, state: State, bits: int) -> Suffixes:
     import numpy as np
 
     values = np.zeros(1, np.uint64)
-    begun = np.array([state.begun], np.int64)
+    wide = encoding.symbol_bits > _PLAIN_BITS
+    begun = np.array([state.begun], object if wide else np.int64)
     ended = np.array([state.ended])
     rest, left = state.bits, bits
     while left:

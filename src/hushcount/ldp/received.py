@@ -15,6 +15,7 @@ from hushcount.ldp.manifest import Manifest
 from hushcount.ldp.wire import CAMPAIGN_BYTES, REPORT_BYTES, REPORT_VERSION
 
 _BLOCK = 1 << 20  # reports parsed together
+_BYTES = (bytes, bytearray, memoryview)
 _REASONS = ("version", "campaign", "symbol")
 
 
@@ -30,9 +31,9 @@ Received = bytes | bytearray | memoryview | Iterable[bytes] | tuple[npt.ArrayLik
 
 def parsed(received: Received, manifest: Manifest, refused: Counter[str]) -> Iterator[Reports]:
     """The reports that fit the manifest, in blocks; the others are added to `refused`."""
-    if isinstance(received, bytes | bytearray | memoryview):
-        yield from _packed(memoryview(received), manifest, refused)
-    elif isinstance(received, tuple) and len(received) == 2 and not isinstance(received[0], bytes):
+    if isinstance(received, _BYTES):
+        yield from _packed(memoryview(received).cast("B"), manifest, refused)
+    elif isinstance(received, tuple) and len(received) == 2 and not isinstance(received[0], _BYTES):
         yield _arrays(received, manifest, refused)
     else:
         yield from _listed(cast(Iterable[bytes], received), manifest, refused)
@@ -55,7 +56,7 @@ def _packed(data: memoryview, manifest: Manifest, refused: Counter[str]) -> Iter
 def _listed(received: Iterable[bytes], manifest: Manifest, refused: Counter[str]) -> Iterator[Reports]:
     fitting: list[bytes] = []
     for report in received:
-        if not isinstance(report, bytes | bytearray | memoryview):
+        if not isinstance(report, _BYTES):
             raise ParameterError(f"a report must be bytes, got {type(report).__name__}.")
         if len(report) == REPORT_BYTES:
             fitting.append(bytes(report))
@@ -77,6 +78,4 @@ def _arrays(
         raise ParameterError(f"symbols must be an array of integers, got {symbols.dtype}.")
     fits = (symbols >= 0) & (symbols < manifest.symbols)
     refused["symbol"] += int(len(fits) - fits.sum())
-    if not fits.all():
-        nonces, symbols = nonces[fits], symbols[fits]
-    return Reports(np.ascontiguousarray(nonces), np.ascontiguousarray(symbols, np.uint8))
+    return Reports(nonces[fits], symbols[fits].astype(np.uint8))  # copies: the caller may use its own again

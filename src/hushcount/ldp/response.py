@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hushcount.errors import ParameterError
-from hushcount.privacy import LARGEST_EPSILON, check_epsilon
+from hushcount.privacy import LARGEST_EPSILON, check_count, check_epsilon
 from hushcount.secure import ByteSource
 
 MOST_SYMBOL_BITS = 5
@@ -78,6 +78,11 @@ def best_symbol_bits(epsilon: float) -> int:
     [1, 2, 3, 4, 5, 5]
     """
     return min(max(round(math.log2(math.exp(epsilon) + 1)), 1), MOST_SYMBOL_BITS)
+
+
+def check_symbol_bits(symbol_bits: int) -> int:
+    """Return the bits of a symbol, 1 to 5, or raise."""
+    return check_count("symbol_bits", symbol_bits, most=MOST_SYMBOL_BITS)
 
 
 def respond(truth: int | None, symbol_bits: int, probability: int, bits: ByteSource) -> int:

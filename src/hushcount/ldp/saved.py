@@ -53,7 +53,7 @@ def load(source: str | os.PathLike[str] | bytes) -> tuple[Manifest, Reports, dic
         manifest = Manifest.parse(header["manifest"])
         reports = _reports(data[stop:-_CHECKSUM], header["reports"])
         return manifest, reports, _refused(header)
-    except (LookupError, TypeError, ValueError, RecursionError):
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
         raise DataError(f"{name} is damaged: its parts do not fit together.") from None
     except ManifestError as error:
         raise DataError(f"{name} holds a manifest that is refused: {error}") from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hushcount.ldp.answers import key_of
 from hushcount.ldp.batch_client import Items, Nonces, Symbols, respond_all
 from hushcount.ldp.wire import CAMPAIGN_BYTES, REPORT_VERSION
 
@@ -47,10 +48,14 @@ class Population:
         return len(self.held)
 
     def reports(self, manifest: Manifest, bits: Bits) -> Iterator[bytes]:
-        """The packed reports of all users, in blocks; nonces are drawn as a collector would."""
+        """The packed reports of all users, in blocks; nonces are drawn as a collector would.
+
+        The order is random: that of the rows, or where those without an item stand, would say something.
+        """
         items = Items.of([*self.items, None], manifest.encoding)  # the last, -1, is no item
+        shuffled = self.held[np.argsort(bits.words(len(self)))]
         for start in range(0, len(self), USERS):
-            held = self.held[start : start + USERS]
+            held = shuffled[start : start + USERS]
             nonces = bits.words(len(held))
             symbols = respond_all(manifest, nonces, items.take(held), bits)
             yield packed(manifest, nonces, symbols)
@@ -62,7 +67,7 @@ class Population:
         for item, count in zip(self.items, counts.tolist(), strict=True):
             value = encoding.encode(item)
             if value is not None:
-                found[encoding.decode(value)] += count
+                found[key_of(encoding, value)] += count
         return dict(found)
 
 

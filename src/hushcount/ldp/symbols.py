@@ -38,7 +38,7 @@ def before_padding(codes: list[int], symbols: int) -> list[int] | None:
 def check_length(length: int, truncate: object) -> None:
     """Check the longest length of an item, and the flag that longer ones are cut."""
     check_count("length", length, most=WIDEST_ITEM)
-    if isinstance(truncate, bool) or truncate not in (0, 1):
+    if type(truncate) is not int or truncate not in (0, 1):
         raise ParameterError(f"truncate must be 0 or 1, got {truncate!r}.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from hushcount.errors import ParameterError
-from hushcount.ldp.campaign import Campaign, expiry
+from hushcount.ldp.campaign import THRESHOLD, Campaign, expiry
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.groups import Group
 from hushcount.ldp.manifest import Manifest
@@ -15,7 +15,6 @@ from hushcount.ldp.response import epsilon_text
 from hushcount.ldp.tagged_prefix import TaggedPrefix
 
 PROTOCOL = "tree_hist"
-THRESHOLD = "threshold"  # its name among the parameters of a manifest
 
 
 class TreeHist(Campaign):

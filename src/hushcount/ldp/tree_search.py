@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hushcount.ldp._kernels import search as kernels
 from hushcount.ldp.cells import Words, to_words
-from hushcount.ldp.decoding import Collected, Found
+from hushcount.ldp.decoding import Collected, Found, limit_of
 from hushcount.ldp.intervals import upper_quantile
 from hushcount.ldp.law import ResponseLaw
 from hushcount.ldp.oracle import Oracle
@@ -25,7 +25,7 @@ from hushcount.ldp.planner import FALSE_ITEMS, KEPT, MARGIN
 from hushcount.ldp.prefixes import count_prefixes, state_of, suffixes
 from hushcount.ldp.public_randomness import BUCKET, CELL, SHARED, words_of
 from hushcount.ldp.tallies import Counts, QuestionTallies
-from hushcount.ldp.tree_hist import THRESHOLD, levels_of
+from hushcount.ldp.tree_hist import levels_of
 
 MOST_NODES = 1 << 16  # prefixes with tags kept at a level, those with the largest sums
 MOST_ITEMS = 1 << 14
@@ -71,10 +71,9 @@ def decode(collected: Collected, threshold: float | None) -> Found:
     manifest = collected.manifest
     tallies = collected.groups[0]
     oracle = Oracle(tallies, collected.reports)
-    asked_for = float(manifest.parameters[THRESHOLD]) if threshold is None else threshold
     everything = count_prefixes(manifest.encoding, manifest.encoding.width)
     noise = oracle.error().of_absent * upper_quantile(FALSE_ITEMS / everything)
-    limit = max(asked_for, noise)
+    limit = max(limit_of(collected, threshold), noise)
     candidates = _Search(collected, limit).items()
     values, estimates, error = peel(oracle, candidates, limit)
     return Found(values, estimates, error, limit)

@@ -11,11 +11,13 @@ from tests.seeded_bits import SeededBits
 from hushcount.errors import DataError, ParameterError
 from hushcount.ldp.aggregator import Aggregator
 from hushcount.ldp.batch_client import Items, respond_all
+from hushcount.ldp.bitstogram import Bitstogram
 from hushcount.ldp.client import Client
-from hushcount.ldp.encodings import Categories
+from hushcount.ldp.encodings import Categories, Integers
 from hushcount.ldp.groups import ALL_SHARES, Group
 from hushcount.ldp.manifest import Manifest
 from hushcount.ldp.questions import Prefix
+from hushcount.ldp.tree_hist import TreeHist
 
 NEVER = 253_402_300_799
 NAMES = ("tea", "milk", "salt", "bread")
@@ -238,11 +240,11 @@ def test_no_report_no_answer():
     assert str(caught.value) == "an answer needs at least one report, got 0."
 
 
-@pytest.mark.parametrize("threshold", [0, -1, float("nan"), True, "5"])
+@pytest.mark.parametrize("threshold", [0, -1, float("nan"), float("inf"), True, "5"])
 def test_thresholds(threshold):
     with pytest.raises(ParameterError) as caught:
         Aggregator(CAMPAIGN).add(many(10)).heavy_hitters(threshold)
-    assert str(caught.value) == f"threshold must be a number above 0, got {threshold!r}."
+    assert str(caught.value) == f"threshold must be a finite number above 0, got {threshold!r}."
 
 
 def test_the_answer():
@@ -272,3 +274,50 @@ def test_tables_widen_before_they_overflow():
     group.add(*many(1, seed=9))
     assert group._cells.dtype == np.int64
     assert np.abs(group._cells - before).sum() == 7
+
+
+def test_an_array_may_be_used_again_by_whoever_added_it():
+    nonces, symbols = np.arange(5, dtype=np.uint64), np.ones(5, np.uint8)
+    aggregator = Aggregator(CAMPAIGN).add((nonces, symbols))
+    before = aggregator.to_bytes()
+    nonces += 5
+    symbols[:] = 0
+    aggregator.add((nonces, symbols))
+    assert Aggregator.load(aggregator.to_bytes()).reports == 10
+    assert before[-37:-32] == bytes([1] * 5)
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_a_pair_of_reports_is_no_pair_of_arrays(kind):
+    assert Aggregator(CAMPAIGN).add((kind(report(1)), kind(report(2)))).reports == 2
+
+
+def test_a_view_of_other_items_than_bytes_is_read_as_bytes():
+    packed = np.frombuffer(report(1) + report(2), "<u2")
+    assert Aggregator(CAMPAIGN).add(memoryview(packed)).reports == 2
+
+
+@pytest.mark.parametrize("parameters", [{}, {"threshold": "many"}, {"threshold": 0}])
+def test_a_manifest_without_a_threshold_is_refused_when_it_is_needed(parameters):
+    fields = CAMPAIGN
+    made = Manifest(fields.protocol, fields.encoding, fields.epsilon, fields.groups, 1000, NEVER, parameters)
+    aggregator = Aggregator(made).add([Client(made, 1).report("tea")])
+    with pytest.raises(DataError) as error:
+        aggregator.heavy_hitters()
+    assert str(error.value) == "the parameters of the manifest must have a threshold of at least 1."
+    assert len(aggregator.heavy_hitters(10**400)) == 0
+
+
+@pytest.mark.parametrize(
+    ("width", "kind"), [(1, "int64"), (63, "int64"), (64, "uint64"), (65, "string"), (128, "string")]
+)
+@pytest.mark.parametrize("protocol", [TreeHist, Bitstogram])
+def test_integers_of_any_width_are_published(protocol, width, kind):
+    made = protocol(encoding=Integers(width), epsilon=8.0, users=2000, threshold=500)
+    top = (1 << width) - 1
+    items = Items.of([top, 0] * 1000, made.manifest.encoding)
+    nonces = np.arange(2000, dtype=np.uint64)
+    symbols = respond_all(made.manifest, nonces, items, SeededBits(5))
+    keys = made.aggregator().add((nonces, symbols)).heavy_hitters().table["key"]
+    assert keys.type == kind
+    assert sorted(map(int, keys.to_pylist())) == [0, top]

@@ -4,7 +4,10 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 from tests.make_ldp_vectors import ENCODINGS, FOLDER, Fixed, manifests
@@ -147,6 +150,37 @@ def test_a_report_that_cannot_be_stored_is_not_handed_over(tmp_path):
     assert state.spent == 0
 
 
+def test_two_states_of_one_file_see_what_the_other_has_spent(tmp_path):
+    one, other = (ClientState("3", path=tmp_path / "state.json") for _ in range(2))
+    report = Client(campaign("2"), 1, state=one).report("tea")
+    assert Client(campaign("2"), 2, state=other).report("milk") == report
+    Client(campaign("2", seed=1), 3, state=other).report("tea")  # beyond the budget, so uniform
+    assert other.spent == ClientState("3", path=tmp_path / "state.json").spent == 2
+    assert Client(campaign("2", seed=1), 4, state=one).report("tea")[9] == 3
+
+
+class Waiting:
+    """Random bytes for which every thread first waits for the others."""
+
+    def __init__(self, barrier):
+        self.barrier = barrier
+
+    def bytes(self, count):
+        with suppress(BrokenBarrierError):
+            self.barrier.wait(0.2)
+        return os.urandom(count)
+
+
+@pytest.mark.parametrize(("stored", "shared"), [(True, True), (True, False), (False, True)])
+def test_threads_that_ask_at_once_get_one_report(tmp_path, stored, shared):
+    path = tmp_path / "state.json" if stored else None
+    states = [ClientState(path=path)] * 4 if shared else [ClientState(path=path) for _ in range(4)]
+    bits = Waiting(Barrier(4))
+    clients = [Client(campaign("2"), nonce, state=state, bits=bits) for nonce, state in enumerate(states)]
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(lambda client: client.report("tea"), clients))) == 1
+
+
 def test_another_budget_than_the_stored_one_is_refused(tmp_path):
     path = tmp_path / "state.json"
     Client(campaign("2"), 1, state=ClientState("8", path=path)).report("tea")
@@ -161,7 +195,10 @@ def test_a_state_that_cannot_be_read_is_refused(tmp_path):
     assert str(error.value) == f"Cannot read {tmp_path}: is a directory."
 
 
-STATE = '{"budget":null,"reports":{"x":{"epsilon":"2","report":"' + "00" * 18 + '"}},"version":1}'
+STATE = (
+    '{"budget":null,"reports":{"' + "ab" * 32 + '":{"epsilon":"2","report":"01' + "ab" * 8 + "00" * 9 + '"}},'
+    '"version":1}'
+)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +215,10 @@ STATE = '{"budget":null,"reports":{"x":{"epsilon":"2","report":"' + "00" * 18 + 
         '{"budget":null,"reports":{"x":5},"version":1}',
         '{"budget":null,"reports":{"x":{}},"version":1}',
         STATE.replace("00", "0", 1),
+        STATE.replace('"01ab', '"02ab'),
+        STATE.replace('"01ab', '"01ac'),
+        STATE.replace("ab" * 32, "ab" * 31),
+        STATE.replace("ab" * 32, "x" * 64),
         STATE.replace('"2"', '"-2"'),
         STATE.replace('"2"', "2"),
     ],

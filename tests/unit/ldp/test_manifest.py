@@ -3,6 +3,7 @@
 import json
 import pickle
 
+import numpy as np
 import pytest
 from tests.make_ldp_vectors import FOLDER, manifests, signed
 
@@ -79,7 +80,9 @@ def test_bad_ones_are_refused(bad):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "nul", '"x"', "[" * 100_000, "1" * 5000, '{"a":"\\ud800"}', b"\xff\xfe\x00"]
+    "text",
+    ["", "{", "nul", '"x"', "[" * 100_000, "1" * 5000, '{"a":"\\ud800"}', b"\xff\xfe\x00"]
+    + [manifests()["tree"].to_json().encode(form) for form in ("utf-16", "utf-32", "utf-8-sig")],
 )
 def test_what_is_no_object_is_refused(text):
     with pytest.raises(ManifestError) as error:
@@ -98,6 +101,18 @@ def test_a_value_has_one_form_only(path, value):
     with pytest.raises(ManifestError) as error:
         Manifest.parse(signed(fields))
     assert str(error.value) == "the manifest must hold every value in its one canonical form."
+
+
+def test_a_flag_is_no_fraction():
+    fields = json.loads(canonical(manifests()["tree"].to_dict()))
+    fields["encoding"]["truncate"] = 0.0
+    with pytest.raises(ManifestError):
+        Manifest.parse(signed(fields))
+
+
+def test_whole_numbers_of_other_libraries_are_numbers():
+    assert manifest(users=np.int64(7)).users == 7
+    assert json.loads(manifest(users=np.int64(7), expires=np.int64(9)).to_json())["expires"] == 9
 
 
 def test_a_default_may_not_be_left_out():

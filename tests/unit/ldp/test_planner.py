@@ -86,7 +86,7 @@ def test_expected_quality_of_a_zipf_law():
         ({"users": True}, "users must be a whole number, got True."),
         ({"threshold": 0}, "threshold must be above 0 and at most users = 1000000, got 0."),
         ({"threshold": math.nan}, "threshold must be above 0 and at most users = 1000000, got nan."),
-        ({"threshold": 1e7}, "threshold must be above 0 and at most users = 1000000, got 1e+07."),
+        ({"threshold": 1e7}, "threshold must be above 0 and at most users = 1000000, got 10000000.0."),
     ],
 )
 def test_bad_parameters(arguments, text):
@@ -95,7 +95,15 @@ def test_bad_parameters(arguments, text):
     assert str(caught.value) == text
 
 
-def test_too_few_users_can_find_nothing():
-    with pytest.raises(ParameterError) as caught:
-        plan_tree(WORDS, 0.1, 1000)
-    assert str(caught.value).startswith("threshold must be above 0 and at most users = 1000, got ")
+def test_with_too_few_users_the_plan_says_that_nothing_is_found_reliably():
+    plan = plan_tree(WORDS, 0.1, 1000)
+    assert plan.threshold == 1000 < plan.least_detectable
+    assert plan.chance_of(1000) < 0.01
+
+
+def test_every_level_asks_enough_holders_of_an_item_at_the_threshold():
+    for users, threshold in ((2000, 500), (10_000, 1000), (10_000_000, 47_434)):
+        plan = plan_tree(Integers(128), 8.0, users, threshold=threshold)
+        levels = len(plan.levels) - 1
+        least = min(32, threshold / 2 / levels)
+        assert all(level.share * threshold >= least - 1e-9 for level in plan.levels)

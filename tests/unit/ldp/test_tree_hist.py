@@ -10,6 +10,7 @@ from tests.seeded_bits import SeededBits
 from hushcount.errors import ParameterError
 from hushcount.ldp.aggregator import Aggregator
 from hushcount.ldp.batch_client import Items, respond_all
+from hushcount.ldp.bitstogram import Bitstogram
 from hushcount.ldp.encodings import Bytes, Categories, Integers
 from hushcount.ldp.groups import ALL_SHARES, Group
 from hushcount.ldp.manifest import Manifest
@@ -144,3 +145,34 @@ def test_suffixes_are_those_of_valid_items(encoding, cuts):
         found = [parent << (stop - start) | int(tail) for parent in parents for tail in tails[parent]]
         assert sorted(found) == sorted(children)
         assert count_prefixes(encoding, stop) == len(children)
+
+
+def test_packed_words_wider_than_a_machine_word_are_found():
+    protocol = TreeHist(PackedWords(LETTERS, 20), epsilon=4.0, users=USERS, threshold=15_000)
+    counts = {"z" * 20: 20_000, "tea": 20_000, "": 20_000}
+    assert set(collect(protocol, counts).heavy_hitters().table["key"].to_pylist()) == set(counts)
+
+
+@pytest.mark.parametrize("users", [1, 10])
+def test_few_users_have_a_campaign_that_finds_nothing(users):
+    protocol = TreeHist(Words(LETTERS, 6), epsilon=1.0, users=users)
+    assert protocol.manifest.parameters["threshold"] == users
+    reports = [protocol.client(nonce).report("tea") for nonce in range(users)]
+    assert len(protocol.aggregator().add(reports).heavy_hitters()) == 0
+
+
+@pytest.mark.parametrize("protocol", [TreeHist, Bitstogram])
+@pytest.mark.parametrize("threshold", [0, -1, 1001, float("nan"), True, "5"])
+def test_bad_thresholds(protocol, threshold):
+    with pytest.raises(ParameterError) as error:
+        protocol(encoding=Words("ab", 3), epsilon=1.0, users=1000, threshold=threshold)
+    assert str(error.value) == f"threshold must be above 0 and at most users = 1000, got {threshold!r}."
+
+
+@pytest.mark.parametrize(
+    ("bits", "text"), [(0, "at least 1, got 0"), (6, "at most 5, got 6"), (2.5, "a whole number, got 2.5")]
+)
+def test_bad_lengths_of_a_response(bits, text):
+    with pytest.raises(ParameterError) as error:
+        TreeHist(Words("ab", 3), epsilon=1.0, users=1000, symbol_bits=bits)
+    assert str(error.value) == f"symbol_bits must be {text}."
