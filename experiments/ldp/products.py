@@ -17,10 +17,10 @@ from experiments.ldp.quality import Campaign
 
 from hushcount.ldp import Aggregator, Bitstogram, BitstogramBinary, Manifest, PackedWords, TreeHist, Words
 from hushcount.ldp.batch_client import Items, respond_all
+from hushcount.ldp.simulation import packed
 
 WORDS = Words(data.ALPHABET, data.LENGTH)
 PACKED = PackedWords(data.ALPHABET, data.LENGTH)  # 29 bits: what the code of the binary mode holds
-REPORT = np.dtype([("version", "u1"), ("campaign", "V8"), ("nonce", "<u8"), ("symbols", "u1")])
 Protocol = Callable[..., Any]
 
 PRODUCTS: dict[str, Protocol] = {
@@ -64,9 +64,4 @@ def reports_of(manifest: Manifest, campaign: Campaign, rng: np.random.Generator)
     users = data.population(campaign.users, campaign.seed, campaign.name)
     items = Items.of(data.counts(campaign.name, campaign.users)[0], manifest.encoding).take(users)
     nonces = rng.integers(0, 1 << 64, campaign.users, dtype=np.uint64)
-    reports = np.empty(campaign.users, REPORT)
-    reports["version"] = 1
-    reports["campaign"] = np.void(manifest.campaign[:8])
-    reports["nonce"] = nonces
-    reports["symbols"] = respond_all(manifest, nonces, items, SeededBits(rng))
-    return reports.tobytes()
+    return packed(manifest, nonces, respond_all(manifest, nonces, items, SeededBits(rng)))
