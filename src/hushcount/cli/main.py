@@ -107,15 +107,18 @@ def _ended(code: int) -> int:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM is as polite as Ctrl-C: temporary files go before the program does."""
+    """SIGTERM and a closed terminal are as polite as Ctrl-C: temporary files go before the program does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    taken = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # as of nohup
+    before = {number: signal.signal(number, signal.default_int_handler) for number in taken}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _failed(error: BaseException) -> int:

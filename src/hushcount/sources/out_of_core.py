@@ -5,16 +5,17 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from hushcount.errors import DataError, HushcountError
-from hushcount.sources.deferred_signals import DeferredSignals
+from hushcount.sources.deferred_signals import deferred_signals
 from hushcount.sources.failures import guarded
 from hushcount.sources.json_lines import ROWS
+from hushcount.sources.read_ahead import Wakeable
 
 if TYPE_CHECKING:
     from hushcount.sources.batches import Batch, Source
@@ -47,63 +48,66 @@ class OutOfCore:
         yield from guarded(self._result(feed), sentence)
 
     def _result(self, feed: _Feed) -> Iterator[pa.RecordBatch]:
+        """DuckDB works in a thread of its own: no signal, and no exception of one, meets it half way."""
         with _private_folder() as folder:
-            options: dict[str, Any] = {"threads": 2, "memory_limit": self.memory, "temp_directory": folder}
+            work = _Work(folder, self.memory)
+            rows = Wakeable(work.rows(feed, self.query))
             try:
-                with closing(feed), _connected(options, feed.signals) as connection:
-                    yield from self._rows(feed, connection)
+                while (batch := rows.next()) is not None:
+                    yield batch
             except Exception as error:
                 if feed.interrupted(error):
                     raise KeyboardInterrupt from None
                 raise
-
-    def _rows(self, feed: _Feed, connection: Any) -> Iterator[pa.RecordBatch]:
-        reader = feed.reader()
-        if reader is None:
-            return
-        with feed.signals.deferred():
-            rows = connection.from_arrow(reader)
-            result = rows.query("rows", self.query()).to_arrow_reader(ROWS)
-        while (batch := _next(result, feed.signals)) is not None:
-            yield batch
+            finally:
+                with deferred_signals():
+                    work.interrupt()
+                    feed.stop()  # a query ends only when nobody waits for rows any more
+                    rows.close(patience=None)
+                    feed.close()
 
 
-@contextmanager
-def _connected(options: dict[str, Any], signals: DeferredSignals) -> Iterator[Any]:
-    """A connection that signals interrupt, and which no exception of theirs meets half open or closed."""
-    import duckdb
+class _Work:
+    """A query that one thread runs and another may interrupt."""
 
-    with signals.deferred():
-        connection = duckdb.connect(config=options)
-        signals.stop = connection.interrupt
-    try:
-        yield connection
-    finally:
-        with signals.deferred():
-            signals.stop = _nothing  # the connection holds the feed, and that the signals: no circle
-            connection.close()
+    def __init__(self, folder: str, memory: str) -> None:
+        self._options: dict[str, Any] = {"threads": 2, "memory_limit": memory, "temp_directory": folder}
+        self._connection: Any = None
 
+    def rows(self, feed: _Feed, query: Callable[[], str]) -> Iterator[pa.RecordBatch]:
+        """The result, in order."""
+        import duckdb
 
-def _nothing() -> None:
-    """There is nothing to stop."""
+        with duckdb.connect(config=self._options) as connection:
+            reader = feed.reader()
+            if reader is None:
+                return
+            self._connection = connection
+            try:
+                rows: Any = connection.from_arrow(reader)
+                yield from rows.query("rows", query()).to_arrow_reader(ROWS)
+            finally:
+                self._connection = None
 
-
-def _next(result: pa.RecordBatchReader, signals: DeferredSignals) -> pa.RecordBatch | None:
-    with signals.deferred():
-        return next(result, None)
+    def interrupt(self) -> None:
+        """End the query if it still runs."""
+        connection = self._connection
+        if connection is not None:
+            with suppress(Exception):  # it has come to its end meanwhile
+                connection.interrupt()
 
 
 @contextmanager
 def _private_folder() -> Iterator[str]:
     """A folder that is gone at the end, however often somebody interrupts."""
-    signals, folder = DeferredSignals(), None
+    folder = None
     try:
-        with signals.deferred():
+        with deferred_signals():
             folder = tempfile.mkdtemp(prefix="hushcount-")
         yield folder
     finally:
         if folder is not None:
-            with signals.deferred():
+            with deferred_signals():
                 shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -116,35 +120,28 @@ class _Feed:
     """Batches of a source as an Arrow stream for DuckDB, and what went wrong while they were read."""
 
     def __init__(self, source: Source, record: Record) -> None:
-        self._batches = source.batches()
+        self._batches = Wakeable(source.batches())
         self._record = record
         self._failure: BaseException | None = None
-        self.signals = DeferredSignals()
 
     def reader(self) -> pa.RecordBatchReader | None:
         """The stream; None of a source without rows."""
-        first = next(self._batches, None)
+        first = self._batches.next()
         if first is None:
             return None
-        with self.signals.deferred():
-            start = self._record(first)
+        start = self._record(first)
         return pa.RecordBatchReader.from_batches(start.schema, self._records(start))
 
     def _records(self, start: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield start
         try:
-            while (batch := self._next()) is not None:
+            while (batch := self._batches.next()) is not None:
                 yield self._record(batch)
         except GeneratorExit:
             raise
         except BaseException as error:  # DuckDB turns it into words of its own
             self._failure = error
             raise
-
-    def _next(self) -> Batch | None:
-        """The next batch; a source that says nothing must not keep anybody from interrupting."""
-        with self.signals.at_once():
-            return next(self._batches, None)
 
     @property
     def failure(self) -> HushcountError | None:
@@ -157,8 +154,10 @@ class _Feed:
             return isinstance(self._failure, KeyboardInterrupt)
         return "interrupt" in str(error).lower()
 
+    def stop(self) -> None:
+        """End the wait for a batch, in whatever thread it is."""
+        self._batches.stop()
+
     def close(self) -> None:
         """Stop reading."""
-        close = getattr(self._batches, "close", None)
-        if close is not None:
-            close()
+        self._batches.close()

@@ -32,13 +32,41 @@ def read_ahead(
         thread.join(PATIENCE)
 
 
+class Wakeable(Generic[Item]):
+    """Items read in another thread: a wait for the next one, in whatever thread, is ended by `stop`."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._queue: _Queue[Item] = _Queue(depth=1)
+        self._found = self._queue.drain()
+        self._thread = threading.Thread(target=self._queue.fill, args=(items,), name=THREAD, daemon=True)
+
+    def next(self) -> Item | None:
+        """The next item, None after the last one; KeyboardInterrupt after `stop`."""
+        if self._thread.ident is None:
+            self._thread.start()
+        item = next(self._found, None)
+        if self._queue.stopped:
+            raise KeyboardInterrupt
+        return item
+
+    def stop(self) -> None:
+        """End the reading, and whoever waits for it."""
+        self._queue.stop()
+
+    def close(self, patience: float | None = PATIENCE) -> None:
+        """End the reading, and wait for that as long as `patience` says, None for its end."""
+        self.stop()
+        if self._thread.ident is not None:
+            self._thread.join(patience)
+
+
 class _Queue(Generic[Item]):
     def __init__(self, depth: int) -> None:
         self._depth = depth
         self._items: deque[Item] = deque()
         self._changed = threading.Condition()
         self._ended = False
-        self._stopped = False
+        self.stopped = False
         self._failure: BaseException | None = None
 
     def fill(self, items: Iterator[Item]) -> None:
@@ -60,16 +88,16 @@ class _Queue(Generic[Item]):
 
     def _put(self, item: Item) -> bool:
         with self._changed:
-            self._changed.wait_for(lambda: len(self._items) < self._depth or self._stopped)
+            self._changed.wait_for(lambda: len(self._items) < self._depth or self.stopped)
             self._items.append(item)
             self._changed.notify_all()
-            return not self._stopped
+            return not self.stopped
 
     def drain(self) -> Iterator[Item]:
         """Yield the items as they come; raise what the reading thread raised."""
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._items or self._ended)
+                self._changed.wait_for(lambda: self._items or self._ended or self.stopped)
                 if not self._items:
                     break
                 item = self._items.popleft()
@@ -82,7 +110,7 @@ class _Queue(Generic[Item]):
     def stop(self) -> bool:
         """Ask the reading thread to stop; True when it has not ended yet."""
         with self._changed:
-            self._stopped = True
+            self.stopped = True
             self._items.clear()
             self._changed.notify_all()
             return not self._ended

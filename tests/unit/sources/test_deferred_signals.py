@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from hushcount.sources import open_source
-from hushcount.sources.deferred_signals import DeferredSignals
+from hushcount.sources.deferred_signals import deferred_signals
 from hushcount.sources.leaf_counts import CountedLeaves
 
 
@@ -20,19 +20,10 @@ def send(number: int = signal.SIGINT) -> None:
     signal.raise_signal(number)
 
 
-def deferred(signals: DeferredSignals, *steps: Callable[[], object]) -> None:
-    with signals.deferred():
+def deferred(*steps: Callable[[], object]) -> None:
+    with deferred_signals():
         for step in steps:
             step()
-
-
-def waiting(signals: DeferredSignals, *steps: Callable[[], object]) -> Callable[[], None]:
-    def wait() -> None:
-        with signals.at_once():
-            for step in steps:
-                step()
-
-    return wait
 
 
 def failing(words: str) -> Callable[[], None]:
@@ -44,43 +35,20 @@ def failing(words: str) -> Callable[[], None]:
 
 def test_a_signal_waits_for_the_end_of_the_block():
     steps = []
-    signals = DeferredSignals(lambda: steps.append("stop"))
     with pytest.raises(KeyboardInterrupt):
-        deferred(signals, send, lambda: steps.append("went on"))
-    assert steps == ["stop", "went on"]
+        deferred(send, lambda: steps.append("went on"))
+    assert steps == ["went on"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_library_that_cannot_be_stopped_goes_on():
-    steps = []
+def test_a_block_that_was_interrupted_and_failed_is_interrupted():
     with pytest.raises(KeyboardInterrupt):
-        deferred(DeferredSignals(failing("closed")), send, lambda: steps.append("went on"))
-    assert steps == ["went on"]
-
-
-def test_what_fails_because_it_was_stopped_is_an_interruption_and_nothing_else():
-    with pytest.raises(KeyboardInterrupt) as stopped:
-        deferred(DeferredSignals(), send, failing("secret"))
-    assert stopped.value.__context__ is None
+        deferred(send, failing("mine"))
 
 
 def test_other_failures_stay_what_they_are():
     with pytest.raises(ValueError, match="mine"):
-        deferred(DeferredSignals(), failing("mine"))
-
-
-def test_a_wait_inside_ends_at_once():
-    signals, steps = DeferredSignals(), []
-    with pytest.raises(KeyboardInterrupt):
-        deferred(signals, waiting(signals, send, lambda: steps.append("went on")))
-    assert steps == []
-
-
-def test_a_wait_does_not_begin_after_a_signal():
-    signals, steps = DeferredSignals(), []
-    with pytest.raises(KeyboardInterrupt):
-        deferred(signals, send, waiting(signals, lambda: steps.append("waited")))
-    assert steps == []
+        deferred(failing("mine"))
 
 
 def test_a_handler_that_raises_nothing_keeps_the_failure():
@@ -88,7 +56,7 @@ def test_a_handler_that_raises_nothing_keeps_the_failure():
     before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
     try:
         with pytest.raises(ValueError, match="stopped"):
-            deferred(DeferredSignals(), lambda: send(signal.SIGTERM), failing("stopped"))
+            deferred(lambda: send(signal.SIGTERM), failing("stopped"))
     finally:
         signal.signal(signal.SIGTERM, before)
     assert heard == [signal.SIGTERM]
@@ -97,14 +65,14 @@ def test_a_handler_that_raises_nothing_keeps_the_failure():
 def test_signals_without_a_handler_and_other_threads_are_left_alone():
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with DeferredSignals().deferred():
+        with deferred_signals():
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGTERM, before)
     seen = []
 
     def work() -> None:
-        with DeferredSignals().deferred():
+        with deferred_signals():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

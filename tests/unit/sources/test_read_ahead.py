@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from hushcount.sources.read_ahead import read_ahead
+from hushcount.sources.read_ahead import Wakeable, read_ahead
 
 
 def threads():
@@ -105,3 +105,44 @@ def test_cancel_interrupts_a_long_read():
 def test_nothing_starts_before_the_first_item():
     read_ahead(iter([1]))
     assert not threads()
+
+
+def test_a_wait_for_items_that_never_come_can_be_ended_from_elsewhere():
+    silence, failures = threading.Event(), []
+
+    def items():
+        yield 1
+        silence.wait(20)
+
+    found = Wakeable(items())
+    assert found.next() == 1
+
+    def wait():
+        try:
+            found.next()
+        except KeyboardInterrupt as failure:
+            failures.append(failure)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    found.stop()
+    waiting.join(10)
+    silence.set()
+    found.close()
+    assert len(failures) == 1
+
+
+def test_wakeable_items_come_in_order_to_their_end_or_failure():
+    found = Wakeable(iter([1, 2]))
+    assert [found.next(), found.next(), found.next()] == [1, 2, None]
+    found.close()
+
+    def failing():
+        yield 1
+        raise ValueError("mine")
+
+    broken = Wakeable(failing())
+    assert broken.next() == 1
+    with pytest.raises(ValueError, match="mine"):
+        broken.next()
+    Wakeable(iter([1])).close()
