@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from experiments.hierarchy.flows import addresses
 from pyarrow import parquet
 
@@ -44,7 +45,8 @@ def streaming(quick: bool) -> dict[str, dict[str, float]]:
     numbers = pa.array(addresses(EVENTS // 4 if quick else EVENTS))
     names = pa.array(domain_names(TEXTS // 4 if quick else TEXTS))
     found = {}
-    for hierarchy, keys in (("ipv4/8", numbers), ("ipv4/1", numbers), ("domain/4", names)):
+    texts = (("domain/4", names), ("path/4", slashed(names)), ("ipv6/8", ipv6_addresses(len(names))))
+    for hierarchy, keys in (("ipv4/8", numbers), ("ipv4/1", numbers), *texts):
         height = HierarchySketch(hierarchy, 2).hierarchy.height
         alone = _seconds(lambda keys=keys: SpaceSaving(COUNTERS).update(keys))
         tree = _seconds(lambda name=hierarchy, keys=keys: HierarchySketch(name, COUNTERS).update(keys))
@@ -58,6 +60,19 @@ def domain_names(count: int) -> list[str]:
     random = np.random.default_rng(3)
     parts = [random.zipf(1.3, count) % size for size in (40, 20_000, 500)]
     return [f"h{host}.site{site}.tld{top}" for top, site, host in zip(*parts, strict=True)]
+
+
+def slashed(names: pa.Array) -> pa.Array:
+    """The same names as paths, with a file at the end."""
+    return pc.binary_join_element_wise("", pc.replace_substring(names, ".", "/"), "index.html", "/")
+
+
+def ipv6_addresses(count: int) -> pa.Array:
+    """Addresses of a few thousand networks as text, a Zipf law in networks and hosts."""
+    random = np.random.default_rng(5)
+    networks, hosts = random.zipf(1.3, count) % 3000, random.zipf(1.2, count) % 50_000
+    pairs = zip(networks.tolist(), hosts.tolist(), strict=True)
+    return pa.array([f"2001:db8:{network:x}:{network % 17:x}::{host:x}" for network, host in pairs])
 
 
 def calibration() -> float:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from hushcount.compiled import kernel
-from hushcount.sketches._kernels.hashing import copy_bytes
 
 DOMAIN, PATH, ROW = 0, 1, 2
 _U = np.uint64
@@ -101,11 +100,11 @@ def after_scheme(data: Any, start: Any, end: Any) -> Any:
 
 
 @kernel
-def path_end(data: Any, start: Any, end: Any, is_url: Any) -> Any:
-    """Where the path ends and a query (or, of a URL, a fragment) begins; -1 where a byte is not allowed."""
+def url_end(data: Any, start: Any, end: Any) -> Any:
+    """Where the path of a URL ends and a query or fragment begins; -1 where a byte is not allowed."""
     for place in range(start, end):
         octet = data[place]
-        if octet == _QUERY or (is_url and octet == _HASH):
+        if octet in (_QUERY, _HASH):
             return place
         if octet in (_BETWEEN, _MISSING):
             return np.int64(-1)
@@ -129,31 +128,48 @@ def put_host(data: Any, span: Any, out: Any, place: Any) -> Any:
 
 
 @kernel
+def put_parts(data: Any, span: Any, levels: Any, out: Any, place: Any) -> Any:
+    """Append what stands between slashes up to a query: the place behind it, or -1, and the level reached."""
+    start, end = span
+    level, depth = levels
+    fresh = True
+    for index in range(start, end):
+        octet = data[index]
+        if octet == _SLASH:
+            fresh = True
+            continue
+        if octet == _QUERY:
+            break
+        if octet in (_BETWEEN, _MISSING):
+            return np.int64(-1), level
+        if fresh:
+            fresh = False
+            level += 1
+            if 1 < level <= depth:
+                out[place] = _BETWEEN
+                place += 1
+        if level <= depth:
+            out[place] = octet
+            place += 1
+    return place, level
+
+
+@kernel
 def put_path(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
     """Append the first `depth` components of a URL or file path; -1 if it is malformed."""
-    start = after_scheme(data, span[0], span[1])
-    end = path_end(data, start, span[1], start > span[0])
+    start, end = after_scheme(data, span[0], span[1]), span[1]
     at, level = place, 0
-    if end > start > span[0] and data[start] != _SLASH:
-        start, at = put_host(data, (start, end), out, at)
-        level = 1
-        if at == place:
-            return np.int64(-1)
-    elif end > start and data[start] == _SLASH:
+    if start > span[0]:
+        end = url_end(data, start, end)
+        if end > start and data[start] != _SLASH:
+            start, at = put_host(data, (start, end), out, at)
+            level = 1
+            if at == place:
+                return np.int64(-1)
+    if end > start and level == 0 and data[start] == _SLASH:
         out[at] = _SLASH  # part of the first component
         at += 1
-    while start < end:
-        begin = start
-        while start < end and data[start] != _SLASH:
-            start += 1
-        if start > begin and level < depth:
-            if level > 0:
-                out[at] = _BETWEEN
-                at += 1
-            copy_bytes(data, _U(begin), out, _U(at), _U(start - begin))
-            at += start - begin
-            level += 1
-        start += 1
+    at, level = put_parts(data, (start, end), (level, depth), out, at)
     return pad(out, at, depth - max(level, 1)) if at > place else np.int64(-1)
 
 
