@@ -16,6 +16,14 @@ from hushcount.sources.deferred_signals import deferred_signals
 from hushcount.sources.leaf_counts import CountedLeaves
 
 
+@pytest.fixture(autouse=True)
+def python_handler():
+    """Python's own handler of Ctrl-C, whatever libraries have put in its place."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def send(number: int = signal.SIGINT) -> None:
     signal.raise_signal(number)
 
