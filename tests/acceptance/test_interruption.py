@@ -87,16 +87,18 @@ def start(*options):
 def wait_until_open(process, name):
     """Until the process is reading the file."""
     folder = Path(f"/proc/{process.pid}/fd")
-    while not any(os.path.basename(os.readlink(link)) == name for link in _links(folder)):
+    while name not in _open_names(folder):
         assert process.poll() is None
         time.sleep(0.01)
 
 
-def _links(folder):
+def _open_names(folder):
+    """Names of the files that are open; one may be closed while this looks."""
+    names = []
     for link in sorted(folder.iterdir()):
         with suppress(FileNotFoundError):
-            os.readlink(link)
-            yield link
+            names.append(os.path.basename(os.readlink(link)))
+    return names
 
 
 @pytest.mark.slow
