@@ -58,11 +58,11 @@ def test_table(run):
 
 
 def test_json_output_and_plot(run):
-    options = ("--share", "0.2", "--max-events", "10000", "--json", "-o", "t.parquet", "--plot", "t.svg")
+    options = ("--share", "0.25", "--max-events", "10000", "--json", "-o", "t.parquet", "--plot", "t.svg")
     code, out, _ = run(*flows(*options))
     assert code == 0
     values = json.loads(out)
-    assert (values["kind"], values["threshold"], values["height"]) == ("tree", 2000, 4)
+    assert (values["kind"], values["threshold"], values["height"]) == ("tree", 2500, 4)
     assert values["rows"][0]["node"] == "10.1.0.1"
     assert Path("t.parquet").exists()
     assert Path("t.svg").read_text().startswith("<svg")
