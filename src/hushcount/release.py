@@ -5,17 +5,14 @@ Every number in it is a function of noisy values and public parameters.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from hushcount.privacy import LARGEST_COUNT, Guarantee, check_confidence, check_count
-from hushcount.release_files import plain_rows, write_release
+from hushcount.release_files import Published, plain_rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 JSON_VERSION = 1
@@ -66,7 +63,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Release:
+class Release(Published):
     """A differentially private table of keys and counts with its guarantee.
 
     `keys` has one column a key column; `counts` is aligned with it. Rows are sorted by count
@@ -149,17 +146,9 @@ class Release:
             checked, *self.error.interval(checked), together[0], together[1], self.error.sentences(checked)
         )
 
-    def at_confidence(self, confidence: float) -> Release:
-        """The same release with intervals at another confidence."""
-        return replace(self, confidence=check_confidence(confidence))
-
     def with_keys(self, keys: pa.Table) -> Release:
         """The same rows with their keys decoded."""
         return replace(self, keys=keys)
-
-    def with_notes(self, *notes: str) -> Release:
-        """The same release with further sentences about public facts."""
-        return replace(self, notes=self.notes + notes)
 
     def limit(self, rows: int) -> Release:
         """The first rows (a function of what is published, so it costs nothing)."""
@@ -174,10 +163,6 @@ class Release:
         mask = pc.greater_equal(self.counts, least)
         return replace(self, keys=self.keys.filter(mask), counts=self.counts.filter(mask), whole=False)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The table as a pandas frame."""
-        return self.table.to_pandas()
-
     def to_dict(self) -> dict[str, object]:
         """The whole release as plain, versioned values."""
         return {
@@ -189,14 +174,6 @@ class Release:
             "notes": list(self.notes),
             "rows": plain_rows(self.table),
         }
-
-    def to_json(self) -> str:
-        """The whole release as one line of JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as .csv, .tsv, .parquet or (with its guarantee) .json, atomically."""
-        write_release(self, path)
 
 
 def in_short(what: str, promise: Guarantee) -> str:

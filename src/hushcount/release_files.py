@@ -4,38 +4,61 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from hushcount.atomic import atomic_file
 from hushcount.errors import ParameterError
+from hushcount.privacy import check_confidence
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
-class Writable(Protocol):
-    """What the writers need of a release, of keys or of nodes."""
+class Published:
+    """What every release offers, of keys or of nodes; each has `table`, `to_dict`, notes and a confidence."""
 
-    @property
-    def table(self) -> pa.Table:
-        """The rows."""
-        ...
+    __slots__ = ()
 
-    def to_dict(self) -> dict[str, object]:
-        """Everything as plain values, the rows under "rows"."""
-        ...
+    if TYPE_CHECKING:
+        notes: tuple[str, ...]
+
+        @property
+        def table(self) -> pa.Table:
+            """The rows."""
+            ...
+
+        def to_dict(self) -> dict[str, object]:
+            """Everything as plain values, the rows under "rows"."""
+            ...
+
+    def at_confidence(self, confidence: float) -> Self:
+        """The same release with intervals at another confidence."""
+        return self._with(confidence=check_confidence(confidence))
+
+    def with_notes(self, *notes: str) -> Self:
+        """The same release with further sentences about public facts."""
+        return self._with(notes=self.notes + notes)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table as a pandas frame."""
+        return self.table.to_pandas()
 
     def to_json(self) -> str:
-        """The same as one line of JSON."""
-        ...
+        """The whole release as one line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
 
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as .csv, .tsv, .parquet or (with its guarantee) .json, atomically."""
+        writer = check_output(path)
+        with atomic_file(path) as stream:
+            writer(self, stream)
 
-def write_release(release: Writable, path: str | os.PathLike[str]) -> None:
-    """Write a release as .csv, .tsv, .parquet or (with its guarantee) .json, atomically."""
-    writer = check_output(path)
-    with atomic_file(path) as stream:
-        writer(release, stream)
+    def _with(self, **changes: Any) -> Self:
+        changed: Self = replace(self, **changes)  # type: ignore[type-var]
+        return changed
 
 
 def check_output(path: str | os.PathLike[str]) -> Any:
@@ -46,15 +69,15 @@ def check_output(path: str | os.PathLike[str]) -> Any:
     return writer
 
 
-def _write_csv(release: Writable, stream: BinaryIO) -> None:
+def _write_csv(release: Published, stream: BinaryIO) -> None:
     _write_separated(release, stream, ",")
 
 
-def _write_tsv(release: Writable, stream: BinaryIO) -> None:
+def _write_tsv(release: Published, stream: BinaryIO) -> None:
     _write_separated(release, stream, "\t")
 
 
-def _write_separated(release: Writable, stream: BinaryIO, delimiter: str) -> None:
+def _write_separated(release: Published, stream: BinaryIO, delimiter: str) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -72,7 +95,7 @@ def _is_binary(kind: pa.DataType) -> bool:
     return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
 
 
-def _write_parquet(release: Writable, stream: BinaryIO) -> None:
+def _write_parquet(release: Published, stream: BinaryIO) -> None:
     from pyarrow import parquet
 
     guarantee = json.dumps({**release.to_dict(), "rows": None})
@@ -80,7 +103,7 @@ def _write_parquet(release: Writable, stream: BinaryIO) -> None:
     parquet.write_table(table, stream)
 
 
-def _write_json(release: Writable, stream: BinaryIO) -> None:
+def _write_json(release: Published, stream: BinaryIO) -> None:
     stream.write(release.to_json().encode() + b"\n")
 
 

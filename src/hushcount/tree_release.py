@@ -5,20 +5,17 @@ Every number in it is a function of noisy values and public parameters.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from hushcount.privacy import Guarantee, check_confidence
 from hushcount.release import JSON_VERSION, in_short
-from hushcount.release_files import plain_rows, write_release
+from hushcount.release_files import Published, plain_rows
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
     import pyarrow as pa
 
     Integers = npt.NDArray[np.int64]
@@ -117,7 +114,7 @@ class TreeRows:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TreeRelease:
+class TreeRelease(Published):
     """A differentially private tree of the heavy nodes of a hierarchy, with its guarantee.
 
     Rows are in depth-first order: parents before children, siblings by total (descending), then by label.
@@ -196,18 +193,6 @@ class TreeRelease:
         checked = check_confidence(confidence)
         return TreeAccuracy(checked, self.error.sentences(checked))
 
-    def at_confidence(self, confidence: float) -> TreeRelease:
-        """The same release with intervals at another confidence."""
-        return replace(self, confidence=check_confidence(confidence))
-
-    def with_notes(self, *notes: str) -> TreeRelease:
-        """The same release with further sentences about public facts."""
-        return replace(self, notes=self.notes + notes)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The table as a pandas frame."""
-        return self.table.to_pandas()
-
     def to_dict(self) -> dict[str, object]:
         """The whole release as plain, versioned values."""
         return {
@@ -221,14 +206,6 @@ class TreeRelease:
             "notes": list(self.notes),
             "rows": plain_rows(self.table),
         }
-
-    def to_json(self) -> str:
-        """The whole release as one line of JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as .csv, .tsv, .parquet or (with its guarantee) .json, atomically."""
-        write_release(self, path)
 
 
 def _column(values: Integers, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hushcount.ldp.bitstogram_forecast import Forecast
-from hushcount.ldp.bitstogram_plan import Terms, chunked, manifest_of
-from hushcount.ldp.campaign import Campaign
+from hushcount.ldp.bitstogram_plan import chunked, manifest_of
+from hushcount.ldp.campaign import Campaign, Terms
 from hushcount.ldp.encodings import Encoding
 
 PROTOCOL = "bitstogram"
@@ -41,6 +41,6 @@ class Bitstogram(Campaign):
         expires: int | None = None,
     ) -> None:
         plan = chunked(encoding.width)
-        terms = Terms(epsilon, users, threshold, symbol_bits, expires)
+        terms = Terms(epsilon, users, threshold, expires, symbol_bits)
         super().__init__(manifest_of(PROTOCOL, plan, encoding, terms))
         self.plan = Forecast.of(plan, self.manifest)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hushcount.ldp.bitstogram_forecast import Forecast
-from hushcount.ldp.bitstogram_plan import Terms, coded, manifest_of
-from hushcount.ldp.campaign import Campaign
+from hushcount.ldp.bitstogram_plan import coded, manifest_of
+from hushcount.ldp.campaign import Campaign, Terms
 from hushcount.ldp.encodings import Encoding
 
 PROTOCOL = "bitstogram_binary"
@@ -40,6 +40,6 @@ class BitstogramBinary(Campaign):
         expires: int | None = None,
     ) -> None:
         plan = coded(encoding.width)
-        terms = Terms(epsilon, users, threshold, 1, expires)
+        terms = Terms(epsilon, users, threshold, expires, symbol_bits=1)
         super().__init__(manifest_of(PROTOCOL, plan, encoding, terms))
         self.plan = Forecast.of(plan, self.manifest)

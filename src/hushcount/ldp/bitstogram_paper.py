@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hushcount.ldp.bitstogram_plan import columns, divide
-from hushcount.ldp.campaign import Campaign
+from hushcount.ldp.campaign import Campaign, Terms
 from hushcount.ldp.encodings import Encoding
-from hushcount.ldp.paper_campaign import PaperTerms, median_item, paper_manifest, root_bits
+from hushcount.ldp.paper_campaign import median_item, paper_manifest, root_bits
 from hushcount.ldp.paper_constants import ROWS
 from hushcount.ldp.questions import CodeBit, Question
 
@@ -52,7 +52,7 @@ class BitstogramPaper(Campaign):
     ) -> None:
         buckets = root_bits(users) if bucket_bits is None else bucket_bits
         cells = root_bits(users) if cell_bits is None else cell_bits
-        terms = PaperTerms(epsilon, users, threshold, expires)
+        terms = Terms(epsilon, users, threshold, expires)
         groups = questions_of(encoding.width, Shape(buckets, repetitions, rows, cells))
         super().__init__(paper_manifest(PROTOCOL, encoding, terms, groups))
 

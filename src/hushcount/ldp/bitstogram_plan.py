@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 from hushcount.errors import ManifestError, ParameterError
-from hushcount.ldp.campaign import THRESHOLD, expiry, threshold_of
+from hushcount.ldp.campaign import THRESHOLD, Terms, expiry, threshold_of
 from hushcount.ldp.codes import MESSAGE_BITS, masks
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.groups import ALL_SHARES, Group
@@ -98,17 +98,6 @@ def divide(bits: int, most: int) -> list[int]:
     """
     parts = -(-bits // most)
     return [bits // parts + (part < bits % parts) for part in range(parts)]
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the maker of a campaign decides besides the encoding."""
-
-    epsilon: float | str
-    users: int
-    threshold: float | None
-    symbol_bits: int | None
-    expires: int | None
 
 
 def manifest_of(protocol: str, plan: Plan, encoding: Encoding, terms: Terms) -> Manifest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
 
 THIRTY_DAYS = 30 * 24 * 3600
 THRESHOLD = "threshold"  # its name among the parameters of a manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the maker of a campaign decides whatever the protocol, besides the encoding."""
+
+    epsilon: float | str
+    users: int
+    threshold: float | None
+    expires: int | None
+    symbol_bits: int | None = None
 
 
 class Campaign:

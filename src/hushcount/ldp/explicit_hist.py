@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hushcount.errors import ParameterError
-from hushcount.ldp.campaign import Campaign
+from hushcount.ldp.campaign import Campaign, Terms
 from hushcount.ldp.encodings import Encoding
-from hushcount.ldp.paper_campaign import WIDEST_EXPLICIT, PaperTerms, explicit_item, paper_manifest
+from hushcount.ldp.paper_campaign import WIDEST_EXPLICIT, explicit_item, paper_manifest
 
 PROTOCOL = "explicit_hist"
 
@@ -43,5 +43,5 @@ class ExplicitHist(Campaign):
                 f"ExplicitHist takes items of at most {WIDEST_EXPLICIT} bits, got {encoding.width};"
                 " use Hashtogram."
             )
-        terms = PaperTerms(epsilon, users, threshold, expires)
+        terms = Terms(epsilon, users, threshold, expires)
         super().__init__(paper_manifest(PROTOCOL, encoding, terms, [[explicit_item(encoding.width)]]))

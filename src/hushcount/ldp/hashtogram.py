@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hushcount.ldp.campaign import Campaign
+from hushcount.ldp.campaign import Campaign, Terms
 from hushcount.ldp.encodings import Encoding
-from hushcount.ldp.paper_campaign import PaperTerms, median_item, paper_manifest, root_bits
+from hushcount.ldp.paper_campaign import median_item, paper_manifest, root_bits
 from hushcount.ldp.paper_constants import ROWS
 
 PROTOCOL = "hashtogram"
@@ -41,6 +41,6 @@ class Hashtogram(Campaign):
         expires: int | None = None,
     ) -> None:
         bits = root_bits(users) if cell_bits is None else cell_bits
-        terms = PaperTerms(epsilon, users, threshold, expires)
+        terms = Terms(epsilon, users, threshold, expires)
         question = median_item(encoding.width, rows, bits)
         super().__init__(paper_manifest(PROTOCOL, encoding, terms, [[question]]))

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal, localcontext
 
 from hushcount.errors import ParameterError
-from hushcount.ldp.campaign import THRESHOLD, expiry
+from hushcount.ldp.campaign import THRESHOLD, Terms, expiry
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.groups import ALL_SHARES, Group
 from hushcount.ldp.manifest import LARGEST_INTEGER, Manifest
@@ -25,20 +24,10 @@ _HASHED_BITS = 20  # wider ones are hashed to so many bits
 _LAST_PLACE = Decimal("1e-18")
 
 
-@dataclass(frozen=True, slots=True)
-class PaperTerms:
-    """What the maker of a campaign decides whatever the protocol."""
-
-    epsilon: float | str
-    users: int
-    threshold: float | None
-    expires: int | None
-
-
 def paper_manifest(
     protocol: str,
     encoding: Encoding,
-    terms: PaperTerms,
+    terms: Terms,
     groups: Sequence[Sequence[Question]],
     parameters: Mapping[str, int | str] | None = None,
 ) -> Manifest:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hushcount.ldp.campaign import Campaign
+from hushcount.ldp.campaign import Campaign, Terms
 from hushcount.ldp.encodings import Encoding
-from hushcount.ldp.paper_campaign import PaperTerms, explicit_item, paper_manifest, root_bits
+from hushcount.ldp.paper_campaign import explicit_item, paper_manifest, root_bits
 from hushcount.ldp.questions import Chunk, Question
 
 PROTOCOL = "succinct_hist"
@@ -40,7 +40,7 @@ class SuccinctHist(Campaign):
         expires: int | None = None,
     ) -> None:
         bits = root_bits(users) if bucket_bits is None else bucket_bits
-        terms = PaperTerms(epsilon, users, threshold, expires)
+        terms = Terms(epsilon, users, threshold, expires)
         groups = questions_of(encoding.width, bits)
         super().__init__(paper_manifest(PROTOCOL, encoding, terms, groups))
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hushcount.ldp.campaign import Campaign
+from hushcount.ldp.campaign import Campaign, Terms
 from hushcount.ldp.encodings import Encoding
 from hushcount.ldp.paper_campaign import (
-    PaperTerms,
     odd_rows,
     paper_manifest,
     root_bits,
@@ -52,7 +51,7 @@ class TreeHistPaper(Campaign):
         expires: int | None = None,
     ) -> None:
         bits = root_bits(users) if cell_bits is None else cell_bits
-        terms = PaperTerms(epsilon, users, threshold, expires)
+        terms = Terms(epsilon, users, threshold, expires)
         more = {} if published is None else {PUBLISHED: whole_threshold(PUBLISHED, published)}
         groups = questions_of(encoding.width, odd_rows(rows), bits)
         super().__init__(paper_manifest(PROTOCOL, encoding, terms, groups, more))

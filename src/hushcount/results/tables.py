@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hushcount.release import Release
-    from hushcount.release_files import Writable
+    from hushcount.release_files import Published
 
 BAR_CELLS = 20
 COMMON = ("count", "lower", "upper")
@@ -21,7 +21,7 @@ TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"
 UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
-def tsv(release: Writable) -> Iterator[str]:
+def tsv(release: Published) -> Iterator[str]:
     """Lines of tab-separated text with a header; tabs, line ends and backslashes in keys are escaped."""
     table = release.table
     yield "\t".join(name.translate(TSV_ESCAPES) for name in table.column_names)
