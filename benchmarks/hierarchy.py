@@ -24,9 +24,9 @@ from experiments.hierarchy.flows import addresses
 from pyarrow import parquet
 
 from benchmarks.worker import megabytes
-from hushcount.mechanisms.hierarchy_calibration import calibrate
+from hushcount.mechanisms.hierarchy.chains import calibrate
 from hushcount.privacy import Budget
-from hushcount.sketches.hierarchy import HierarchySketch
+from hushcount.sketches.levels import HierarchySketch
 from hushcount.sketches.space_saving import SpaceSaving
 
 EVENTS, TEXTS, COUNTERS, ROUNDS = 4_000_000, 1_000_000, 4096, 3

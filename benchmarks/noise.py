@@ -6,8 +6,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
-from hushcount.randomness import system_bits
+from hushcount.noise.bits import system_bits
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
 
 SIZE = 100_000
 SCALES = (1.0, 10.0)

@@ -12,13 +12,13 @@ import tracemalloc
 import numpy as np
 import pyarrow as pa
 
-from hushcount.mechanisms.sample import PrivateSample
-from hushcount.mechanisms.sample_rows import stationary_masses
-from hushcount.mechanisms.truncated_geometric import TruncatedGeometric
+from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
+from hushcount.mechanisms.sampling.rows import stationary_masses
+from hushcount.mechanisms.sampling.sample import PrivateSample
+from hushcount.mechanisms.sampling.schemes import Pps, Ppswor
+from hushcount.noise.bits import system_bits
 from hushcount.privacy import Budget
-from hushcount.randomness import system_bits
-from hushcount.sketches.sampling_schemes import Pps, Ppswor
-from hushcount.sketches.shapes import Histogram
+from hushcount.shapes import Histogram
 
 KEYS, LARGEST = 1_000_000, 1e9
 BUDGET = Budget(0.1, 1e-9)

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.data import scrambled, zipf
-from hushcount.mechanisms import release
-from hushcount.randomness import Bits
-from hushcount.release import Release
+from hushcount.mechanisms.registry import release
+from hushcount.noise.bits import Bits
+from hushcount.releases.release import Release
 from hushcount.sketches.exact import Exact
 from hushcount.sketches.space_saving import SpaceSaving
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from hushcount.privacy import EVENT, Guarantee
-from hushcount.release import Release
+from hushcount.releases.release import Release
 
 GUARANTEE = Guarantee(
     1.0,
@@ -13,7 +13,7 @@ GUARANTEE = Guarantee(
     EVENT,
     "floor release",
     "The theorem.",
-    "docs/proofs/space_saving.md",
+    "docs/proofs/counters/floor.md",
     {"threshold": 22},
     ("a", "b"),
 )

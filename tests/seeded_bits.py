@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 
 class SeededBits:
-    """Uniform bits of a seeded generator; satisfies hushcount.randomness.Bits."""
+    """Uniform bits of a seeded generator; satisfies hushcount.noise.bits.Bits."""
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Generator(np.random.PCG64DXSM(seed))

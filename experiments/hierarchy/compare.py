@@ -1,4 +1,5 @@
-"""How close a private tree comes to the exact one: the three demands of 003's Problem 1, and consistency."""
+"""How close a private tree comes to the exact one: the three demands of Biswas et al. 2024's Problem 1,
+and consistency."""
 
 from __future__ import annotations
 
@@ -7,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.sketches.hierarchies.ipv4 import Ipv4
+from hushcount.hierarchies.ipv4 import Ipv4
+from hushcount.releases.tree import TreeRelease
+from hushcount.shapes import LeafCounts
 from hushcount.sketches.hierarchy_exact import hierarchical_heavy_hitters
-from hushcount.sketches.shapes import LeafCounts
-from hushcount.tree_release import TreeRelease
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ is {share:g} of them; delta = {delta:g}. The streaming method keeps {counters:,}
 release a line.
 
 - **F1** compares the published nodes with the exact hierarchical heavy hitters at the same threshold.
-- **Relative error**: of the totals of published nodes, largest and mean (003, Problem 1, second demand).
+- **Relative error**: of the totals of published nodes, largest and mean (Biswas et al. 2024, Problem 1,
+second demand).
 - **Missed over the threshold**: the largest residual, given what was published, of a node that was not,
-  minus the threshold (003, Problem 1, third demand: coverage).
+  minus the threshold (Biswas et al. 2024, Problem 1, third demand: coverage).
 - **In interval**: the share of published nodes whose true total lies in the 95% interval.
 - **Consistent**: the share of published nodes whose residual and children add up to their total, within the
   intervals.

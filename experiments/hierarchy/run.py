@@ -18,13 +18,13 @@ from experiments.hierarchy.compare import Truth, compare
 from experiments.hierarchy.flows import addresses
 from experiments.hierarchy.page import page
 
-from hushcount.mechanisms.hierarchy import HierarchyRelease
-from hushcount.mechanisms.hierarchy_streaming import LevelFloorRelease
+from hushcount.hierarchies.ipv4 import Ipv4
+from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
+from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
+from hushcount.noise.bits import Bits, system_bits
 from hushcount.privacy import Budget
-from hushcount.randomness import Bits, system_bits
-from hushcount.sketches.hierarchies.counted import count_leaves
-from hushcount.sketches.hierarchies.ipv4 import Ipv4
-from hushcount.sketches.hierarchy import HierarchySketch
+from hushcount.sketches.leaves import count_leaves
+from hushcount.sketches.levels import HierarchySketch
 
 FOLDER = Path(__file__).parent
 EPSILONS = (0.1, 1.0, 10.0)

@@ -16,8 +16,8 @@ from experiments.ldp import data
 from experiments.ldp.quality import Campaign
 
 from hushcount.ldp import Aggregator, Bitstogram, BitstogramBinary, Manifest, PackedWords, TreeHist, Words
-from hushcount.ldp.client.batch import Items, respond_all
-from hushcount.ldp.client.simulation import packed
+from hushcount.ldp.batch_client import Items, respond_all
+from hushcount.ldp.simulation import packed
 
 WORDS = Words(data.ALPHABET, data.LENGTH)
 PACKED = PackedWords(data.ALPHABET, data.LENGTH)  # 29 bits: what the code of the binary mode holds
@@ -32,7 +32,7 @@ PRODUCTS: dict[str, Protocol] = {
 
 
 class SeededBits:
-    """Uniform bits that can be drawn again; satisfies hushcount.randomness.Bits."""
+    """Uniform bits that can be drawn again; satisfies hushcount.noise.bits.Bits."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+from tests.reference.stability import SampledStabilityHistogram, StabilityHistogram
 
-from hushcount.mechanisms.sample_law import SampleLaw
-from hushcount.mechanisms.stability import SampledStabilityHistogram, StabilityHistogram
+from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Ppswor, Scheme
 from hushcount.privacy import Budget
-from hushcount.results.estimators import MaximumLikelihood, Moments, identity, moments
-from hushcount.sketches.sampling_schemes import EVERY_KEY, Ppswor, Scheme
+from hushcount.releases.estimators import MaximumLikelihood, Moments, identity, moments
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

@@ -1,4 +1,5 @@
-"""Regenerate figures of paper 004 on Zipf data, check its claims: python -m experiments.sampling.run"""
+"""Regenerate figures of paper Cohen et al. 2021 on Zipf data, check its claims: python -m
+experiments.sampling.run"""
 
 from __future__ import annotations
 

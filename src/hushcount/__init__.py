@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # Loaded now, because loading it later would put the module in the place of the function below.
-import hushcount.release  # noqa: F401
+import hushcount.releases.release  # noqa: F401
 
 if TYPE_CHECKING:
     from hushcount import engines, errors, ldp
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from hushcount.jobs.sample import sample
     from hushcount.jobs.top import top
     from hushcount.jobs.tree import tree
-    from hushcount.mechanisms.domain import IntegerRange
-    from hushcount.mechanisms.oracle import Oracle
+    from hushcount.keys.domains import IntegerRange
     from hushcount.privacy import Budget, Guarantee
-    from hushcount.release import Release
-    from hushcount.results.added import add_releases
+    from hushcount.releases.added import add_releases
+    from hushcount.releases.oracle import Oracle
+    from hushcount.releases.release import Release
+    from hushcount.releases.tree import TreeRelease
     from hushcount.sketches.codec import load
     from hushcount.sketches.exact import Exact
-    from hushcount.sketches.hierarchy import HierarchySketch
+    from hushcount.sketches.levels import HierarchySketch
     from hushcount.sketches.linear import CountMin, CountSketch
     from hushcount.sketches.misra_gries import MisraGries
     from hushcount.sketches.space_saving import SpaceSaving
     from hushcount.sketches.user_misra_gries import UserMisraGries
-    from hushcount.tree_release import TreeRelease
 
 __version__ = "0.1.0"
 
@@ -43,15 +43,15 @@ _NAMES = {
     "CountSketch": "hushcount.sketches.linear",
     "Exact": "hushcount.sketches.exact",
     "Guarantee": "hushcount.privacy",
-    "IntegerRange": "hushcount.mechanisms.domain",
+    "IntegerRange": "hushcount.keys.domains",
     "MisraGries": "hushcount.sketches.misra_gries",
-    "Oracle": "hushcount.mechanisms.oracle",
-    "HierarchySketch": "hushcount.sketches.hierarchy",
-    "Release": "hushcount.release",
-    "TreeRelease": "hushcount.tree_release",
+    "Oracle": "hushcount.releases.oracle",
+    "HierarchySketch": "hushcount.sketches.levels",
+    "Release": "hushcount.releases.release",
+    "TreeRelease": "hushcount.releases.tree",
     "SpaceSaving": "hushcount.sketches.space_saving",
     "UserMisraGries": "hushcount.sketches.user_misra_gries",
-    "add_releases": "hushcount.results.added",
+    "add_releases": "hushcount.releases.added",
     "load": "hushcount.sketches.codec",
     "oracle": "hushcount.jobs.oracle",
     "sample": "hushcount.jobs.sample",
@@ -102,7 +102,7 @@ def release(
     sketch's shape is taken. `max_events` is a public bound on the number of events. `domain`, all keys that
     can occur ("A..B" or a list), allows delta = 0.
     """
-    from hushcount.mechanisms import release as release_sketch
+    from hushcount.mechanisms.registry import release as release_sketch
 
     return release_sketch(
         sketch, epsilon=epsilon, delta=delta, mechanism=mechanism, max_events=max_events, domain=domain

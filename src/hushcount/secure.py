@@ -1,6 +1,6 @@
 """Secure bytes of the operating system, and integers drawn from them without bias; pure Python.
 
-The only module that asks for random bytes. What needs arrays takes them from hushcount.randomness, which
+The only module that asks for random bytes. What needs arrays takes them from hushcount.noise.bits, which
 builds on this one; a client of the local model stays with this one and needs no library.
 """
 

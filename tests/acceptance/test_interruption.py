@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 import hushcount as hc
-from hushcount.jobs.counting import Request
+from hushcount.jobs.run import Request
 from hushcount.jobs.sketch_files import write_sketch
 
 ROWS = 1_000_000
@@ -20,7 +20,7 @@ ROWS = 1_000_000
 PROGRAM = """
 import sys
 from hushcount.jobs import checkpoints
-from hushcount.jobs.counting import Request
+from hushcount.jobs.run import Request
 from hushcount.jobs.sketch_files import write_sketch
 checkpoints.SECONDS = 0.0
 def progress(done, size):

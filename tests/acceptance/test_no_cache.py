@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from hushcount.compiled import NO_CACHE
+from hushcount.compiled.kernel import NO_CACHE
 
 # Makes numba find no place for its cache, as for a package in a folder that cannot be written.
 PROGRAM = """

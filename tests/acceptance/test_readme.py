@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hushcount.cli.main import COMMANDS
-from hushcount.mechanisms import MECHANISMS
+from hushcount.mechanisms.registry import MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

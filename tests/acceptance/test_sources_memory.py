@@ -25,7 +25,7 @@ LIMITS = {
 }
 PROGRAM = """
 import hashlib, sys
-from hushcount.sources import open_source
+from hushcount.sources.open import open_source
 name, form, column = sys.argv[1:]
 digest, rows = hashlib.blake2b(digest_size=16), 0
 for batch in open_source(name, format=form, column=column).batches():

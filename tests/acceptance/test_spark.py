@@ -48,19 +48,19 @@ def events(session, rows):
 
 
 def sketches(frame, build=None, **rule):
-    from hushcount.engines import spark as engine
-    from hushcount.engines import spark_columns
-    from hushcount.engines.partitioning import Partitioning
-    from hushcount.sources.keys import KeyColumns
+    from hushcount.jobs.dealing import Partitioning
+    from hushcount.jobs.spark import columns
+    from hushcount.jobs.spark import shards as engine
+    from hushcount.keys.columns import KeyColumns
 
-    columns = spark_columns.key_columns(frame, KeyColumns.of("key", "auto"))
+    columns = columns.key_columns(frame, KeyColumns.of("key", "auto"))
     task = engine.ShardTask(columns, engine.EVENTS, COUNTERS)
     wrapped = build(task) if build is not None else None
     return engine.shard_sketches(frame, task, Partitioning(SHARDS, **rule), secret=SECRET, build=wrapped)
 
 
 def digests(frame, build=None, **rule):
-    from hushcount.engines import spark as engine
+    from hushcount.jobs.spark import shards as engine
 
     return engine.shard_digests(sketches(frame, build, **rule))
 
@@ -149,14 +149,14 @@ def test_users(spark, mechanism):
 
 
 def test_each_user_is_cut(spark):
-    from hushcount.engines import spark as engine
-    from hushcount.engines import spark_columns
-    from hushcount.sources.bounding import AllRows, DistinctPairs
-    from hushcount.sources.keys import KeyColumns
+    from hushcount.jobs.spark import columns
+    from hushcount.jobs.spark import shards as engine
+    from hushcount.keys.columns import KeyColumns
+    from hushcount.sources.duckdb.bounding import AllRows, DistinctPairs
 
     rows = [(user, f"k{i % 7}") for user in range(50) for i in range(20)] + [(None, "k1"), (1, None)]
     frame = spark.createDataFrame(rows, "user int, key string")
-    columns = spark_columns.key_columns(frame, KeyColumns.of("key", "auto").with_user("user"))
+    columns = columns.key_columns(frame, KeyColumns.of("key", "auto").with_user("user"))
     pairs = [tuple(row) for row in engine.bounded(frame, columns, DistinctPairs(3)).collect()]
     assert len(set(pairs)) == len(pairs) == 150
     assert set(Counter(user for _, user in pairs).values()) == {3}
@@ -332,7 +332,7 @@ def test_speculation_counts_once(tmp_path):
         frame = events(session, ROWS // 10)
         found = sketches(frame, slow_once)
         plain = digests(frame)
-    from hushcount.engines import spark as engine
+    from hushcount.jobs.spark import shards as engine
 
     assert engine.shard_digests(found) == plain
     assert sum(sketch.total for sketch in found) == ROWS // 10

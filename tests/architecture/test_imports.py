@@ -50,5 +50,5 @@ def test_public_names():
 
 
 def test_release_is_the_function_whatever_was_imported_first():
-    program = "from hushcount.mechanisms import release\nimport hushcount as hc\nassert callable(hc.release)"
+    program = "from hushcount.releases import release\nimport hushcount as hc\nassert callable(hc.release)"
     assert loaded(program).startswith("loaded:")

@@ -1,4 +1,4 @@
-"""The neighbouring summaries that the lemma allows, as small as they come (docs/proofs/space_saving.md)."""
+"""The neighbouring summaries that the lemma allows, as small as they come (docs/proofs/counters/floor.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Output laws of linear releases, enumerated; and 001, Algorithms 4 and 5, as printed (not private)."""
+"""Output laws of linear releases, enumerated; and Holland 2025, Algorithms 4 and 5, as printed (not
+private)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ import numpy as np
 from tests import reference
 from tests.privacy.hockey_stick import LawPair, hockey_stick, merged, together
 
-from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
 
 Event = tuple[int, int]  # key, +1 or -1
 Stream = tuple[Event, ...]

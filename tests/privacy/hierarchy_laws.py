@@ -1,4 +1,5 @@
-"""Output laws of releases of a hierarchy, enumerated; the recursion over one path; 003, Algorithm 1.
+"""Output laws of releases of a hierarchy, enumerated; the recursion over one path; Biswas et al. 2024,
+Algorithm 1.
 
 A tree is a nested tuple: a leaf is its count, a node the tuple of its children; all leaves are at one depth.
 An output has one symbol a node, in the order in which nodes are tested: None if it is not published, else the
@@ -15,7 +16,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.mechanisms.hierarchy_calibration import Law
+from hushcount.mechanisms.hierarchy.chains import Law
 
 Floats = npt.NDArray[np.float64]
 Tree = int | tuple["Tree", ...]

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.mechanisms.distributions import DiscreteLaplace
+from hushcount.noise.laplace import DiscreteLaplace
 
 Floats = npt.NDArray[np.float64]
 LawPair = tuple[Floats, Floats]

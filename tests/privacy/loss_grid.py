@@ -15,7 +15,8 @@ import numpy as np
 from scipy.signal import fftconvolve
 from tests.privacy.hockey_stick import Floats, LawPair
 
-from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
 
 FINENESS = 5e-4
 ROUNDING = 1e-9  # of a step: what floating point may add to a loss

@@ -71,7 +71,8 @@ def insertion_step(sketch: Sketch, key: int, counters: int) -> tuple[Sketch, int
 
 @cache
 def misra_gries_step(sketch: Sketch, key: int, counters: int) -> tuple[Sketch, int]:
-    """Misra-Gries (000, Algorithm 1), the smallest key of height 0 is replaced; order: largest key first."""
+    """Misra-Gries (Lebeda and Tětek 2023, Algorithm 1), the smallest key of height 0 is replaced; order:
+    largest key first."""
     if key in dict(sketch):
         return tuple((k, height + (k == key)) for k, height in sketch), 0
     if len(sketch) == counters and all(height > 0 for _, height in sketch):
@@ -139,7 +140,7 @@ def at_most(heights: tuple[int, ...], bounds: tuple[int, ...]) -> bool:
 
 
 def state(found: Difference) -> str | None:
-    """The state S1 .. S6 of docs/proofs/space_saving.md, None for a pair in none of them."""
+    """The state S1 .. S6 of docs/proofs/counters/floor.md, None for a pair in none of them."""
     steps = sorted(step for step in found.common if step)
     if found.floors == 1 and len(steps) == len(found.common) and set(steps) <= {-1}:
         return {((), ()): "S1", ((0,), (1,)): "S2"}.get(found.isolated)

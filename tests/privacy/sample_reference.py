@@ -1,4 +1,5 @@
-"""Algorithms 3, 4 and 5 of paper 004 in exact rationals: slow obvious oracles of private weighted sampling.
+"""Algorithms 3, 4 and 5 of paper Cohen et al. 2021 in exact rationals: slow obvious oracles of private
+weighted sampling.
 
 A row is a dict from output to probability; output 0 is "not published".
 """

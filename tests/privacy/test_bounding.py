@@ -11,10 +11,11 @@ from tests.privacy import hockey_stick as hs
 from tests.privacy.test_neighbours import streams_up_to_renaming
 from tests.privacy.test_space_saving import law_of, moves, summary
 
+from hushcount.mechanisms.counters.floor import FloorRelease
 from hushcount.mechanisms.group import row_budget
-from hushcount.mechanisms.space_saving import FloorRelease
 from hushcount.privacy import Budget
-from hushcount.sources import bounding, open_source
+from hushcount.sources.duckdb import bounding
+from hushcount.sources.open import open_source
 
 BUDGET = Budget(1.5, 0.02)
 

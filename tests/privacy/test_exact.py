@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.privacy import hockey_stick as hs
 
-from hushcount.mechanisms.distributions import DiscreteLaplace
-from hushcount.mechanisms.exact import LaplaceThreshold
+from hushcount.mechanisms.histograms.laplace import LaplaceThreshold
+from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 
 

@@ -11,10 +11,10 @@ import pytest
 from tests.privacy import hockey_stick as hs
 
 from hushcount.mechanisms.base import PublicParameters
-from hushcount.mechanisms.distributions import DiscreteGaussian
-from hushcount.mechanisms.gaussian import GaussianSparseHistogram
-from hushcount.mechanisms.gaussian_calibration import log_hockey_stick
-from hushcount.mechanisms.merged import LaplaceManyKeys
+from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram
+from hushcount.mechanisms.histograms.gaussian_calibration import log_hockey_stick
+from hushcount.mechanisms.histograms.merged import LaplaceManyKeys
+from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.privacy import Budget
 
 Floats = npt.NDArray[np.float64]

@@ -19,9 +19,10 @@ from tests.privacy.hierarchy_laws import (
     worst_product,
 )
 
-from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
-from hushcount.mechanisms.hierarchy import HierarchyRelease
-from hushcount.mechanisms.hierarchy_calibration import Failures, Law, calibrate, chain_delta, chains, laplace
+from hushcount.mechanisms.hierarchy.chains import Failures, Law, calibrate, chain_delta, chains, laplace
+from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 
 LAWS: list[tuple[Law, int]] = [

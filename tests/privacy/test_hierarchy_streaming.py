@@ -1,4 +1,5 @@
-"""The output law of the floor release of all levels on neighbouring streams; 003, Algorithm 3 refuted."""
+"""The output law of the floor release of all levels on neighbouring streams; Biswas et al. 2024, Algorithm
+3 refuted."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ from tests.privacy.loss_grid import Losses, composed, down, losses, step_of, up
 from tests.privacy.test_gaussian import exact_hs
 from tests.privacy.test_space_saving import moves, summary
 
-from hushcount.mechanisms import level_calibration as calibration
-from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
-from hushcount.mechanisms.level_calibration import GaussianLevels, LaplaceLevels, LevelNoise
+from hushcount.mechanisms.hierarchy import levels as calibration
+from hushcount.mechanisms.hierarchy.levels import GaussianLevels, LaplaceLevels, LevelNoise
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
-from hushcount.sketches.hierarchy import HierarchySketch
+from hushcount.sketches.levels import HierarchySketch
 
 Pair = tuple[hs.Summary, hs.Summary]
 Kind = tuple[tuple[int, int], tuple[tuple[int, ...], ...]]
@@ -192,7 +194,7 @@ def isolated(noise: LevelNoise, threshold: int) -> float:
     return float((np.asarray(noise.law.pmf(shared)) * (one + two - one * two)).sum())
 
 
-# 003, Algorithm 3
+# Biswas et al. 2024, Algorithm 3
 
 
 KAPPA, HEIGHT, EPSILON = 1000, 4, 1.0

@@ -22,15 +22,16 @@ from tests.privacy.envelope_reference import (
 )
 from tests.privacy.hockey_stick import hockey_stick
 
-from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
-from hushcount.mechanisms.linear_calibration import (
+from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
+from hushcount.mechanisms.linear.calibration import (
     cell_law,
     envelope_beta,
     envelope_of,
     gaussian_divergence,
     gaussian_sigma,
 )
-from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
 
 Estimate = Callable[[int, str, int], int]
 
@@ -142,7 +143,7 @@ def test_an_envelope_without_noise_in_it_is_refuted(kind: str) -> None:
     assert worst(one_row(kind, epsilon, delta, 4, lower=psi), 4, signed=False) > delta
 
 
-# 001, Theorem 3, (a): the threshold
+# Holland 2025, Theorem 3, (a): the threshold
 
 
 PSI, OFFSET, CAPACITY, EACH = 12, 100, 20, 5
@@ -189,7 +190,7 @@ def test_the_printed_lemma_is_refuted_by_noise_alone() -> None:
     assert stream.count("y") <= len(stream) / 50 + 3 + 3
 
 
-# 001, Theorem 3, (b): the test of estimates made before the end
+# Holland 2025, Theorem 3, (b): the test of estimates made before the end
 
 
 def arrival_divergence(depth: int, arrival_test: bool) -> float:

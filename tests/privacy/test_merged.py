@@ -1,4 +1,4 @@
-"""Lemmas 16, 17, 27 and Corollaries 18, 28 of 000, over all short streams."""
+"""Lemmas 16, 17, 27 and Corollaries 18, 28 of Lebeda and Tětek 2023, over all short streams."""
 
 from __future__ import annotations
 

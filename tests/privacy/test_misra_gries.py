@@ -10,9 +10,9 @@ import pytest
 from tests.privacy import hockey_stick as hs
 from tests.privacy.cases import STATES, both_ways, neighbours
 
-from hushcount.mechanisms import calibration
+from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import PublicParameters
-from hushcount.mechanisms.misra_gries import (
+from hushcount.mechanisms.counters.misra_gries import (
     ChanRelease,
     PrivateMisraGries,
     PrivateMisraGriesPaper,
@@ -24,12 +24,12 @@ PUBLIC = PublicParameters(candidates=5, parts=6)
 
 
 def tight(epsilon: float, threshold: int) -> Budget:
-    return Budget(epsilon, math.exp(calibration.log_floor_tail(epsilon, threshold)) * (1 + 1e-9))
+    return Budget(epsilon, math.exp(thresholds.log_floor_tail(epsilon, threshold)) * (1 + 1e-9))
 
 
 def tight_standard(epsilon: float, threshold: int) -> Budget:
     """A delta that the standard sketch with five candidates spends at this threshold."""
-    tail = calibration._LargestDifference.of(epsilon, 5).log_tail(threshold - 1)
+    tail = thresholds._LargestDifference.of(epsilon, 5).log_tail(threshold - 1)
     return Budget(epsilon, math.exp(tail) * (1 + 1e-9))
 
 

@@ -94,7 +94,7 @@ def test_every_state_is_reached_by_some_stream(rule: nb.Rule) -> None:
     assert {nb.state(nb.difference(rule, pair)) for pair in pairs} == SIX_STATES
 
 
-TRANSITIONS = {  # docs/proofs/space_saving.md, section 2
+TRANSITIONS = {  # docs/proofs/counters/floor.md, section 2
     "S1": {"S1", "S4"},
     "S2": {"S1", "S2", "S4", "S6"},
     "S3": {"S2", "S3", "S4"},

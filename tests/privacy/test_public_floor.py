@@ -10,8 +10,8 @@ import pytest
 from tests.reference import candidates, space_saving
 
 from hushcount.errors import ParameterError
-from hushcount.sketches.public_floor import above_floor, public_floor
-from hushcount.sketches.shapes import FloorCounters
+from hushcount.mechanisms.histograms.public_floor import above_floor, public_floor
+from hushcount.shapes import FloorCounters
 
 
 def summary(stream: tuple[str, ...], counters: int) -> FloorCounters:

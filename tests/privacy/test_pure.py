@@ -17,11 +17,11 @@ from tests.seeded_bits import SeededBits
 
 import hushcount as hc
 from hushcount.errors import ParameterError
-from hushcount.mechanisms import release
+from hushcount.keys.domains import IntegerRange, KnownKeys
 from hushcount.mechanisms.base import PublicParameters
-from hushcount.mechanisms.distributions import DiscreteLaplace
-from hushcount.mechanisms.domain import IntegerRange, KnownKeys
-from hushcount.mechanisms.pure import BoundedPureRelease, PureRelease, largest, reduced
+from hushcount.mechanisms.histograms.pure import BoundedPureRelease, PureRelease, largest, reduced
+from hushcount.mechanisms.registry import release
+from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 
 

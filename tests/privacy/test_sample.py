@@ -9,10 +9,10 @@ import pytest
 from tests.privacy import sample_reference as reference
 from tests.privacy.sample_cases import DELTA, RATIO, SAMPLING
 
-from hushcount.mechanisms.sample_grid import Grid, keys_grid
-from hushcount.mechanisms.sample_rows import Rows
+from hushcount.mechanisms.sampling.grid import Grid, keys_grid
+from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.schemes import Listed, Ppswor
 from hushcount.privacy import Budget
-from hushcount.sketches.sampling_schemes import Listed, Ppswor
 
 
 def worst(rows: list[reference.Row]) -> Fraction:
@@ -83,7 +83,7 @@ def test_equation_5_holds_with_the_corrected_exponent():
     assert masses[2 * length + 1] == 1 > masses[2 * length]
 
 
-def test_ppswor_by_count_is_the_smaller_of_the_optimum_and_the_sample():  # 004, Lemma 4.4
+def test_ppswor_by_count_is_the_smaller_of_the_optimum_and_the_sample():  # Cohen et al. 2021, Lemma 4.4
     grid, scheme = keys_grid(Budget(0.2, 1e-3)), Ppswor(0.03)
     masses, free = Rows(grid, scheme).reporting(0, 300), Rows(grid).reporting(0, 300)
     sampling = [scheme.integer_probability(i, grid.width) for i in range(301)]

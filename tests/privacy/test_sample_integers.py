@@ -9,12 +9,12 @@ from itertools import islice, pairwise
 
 import pytest
 from tests.privacy.sample_cases import BUDGETS, LAST, SCHEMES
+from tests.reference.sample_banded import banded_rows, settled_masses
 
-from hushcount.mechanisms.sample_banded import banded_rows, settled_masses
-from hushcount.mechanisms.sample_grid import keys_grid, values_grid
-from hushcount.mechanisms.sample_rows import Rows, stationary_masses
+from hushcount.mechanisms.sampling.grid import keys_grid, values_grid
+from hushcount.mechanisms.sampling.rows import Rows, stationary_masses
+from hushcount.mechanisms.sampling.schemes import Pps, Ppswor
 from hushcount.privacy import Budget
-from hushcount.sketches.sampling_schemes import Pps, Ppswor
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -132,7 +132,7 @@ def test_a_window_of_counts_gives_the_row_of_the_whole_recursion(budget, name):
 
 @pytest.mark.parametrize("budget", [(1.0, 1e-6), (0.5, 1e-9), (0.2, 1e-3)])
 @pytest.mark.parametrize("name", SCHEMES)
-def test_at_most_2L_plus_1_counts_lose(budget, name):  # 004, Lemma 4.3
+def test_at_most_2L_plus_1_counts_lose(budget, name):  # Cohen et al. 2021, Lemma 4.3
     epsilon, delta = budget
     grid, scheme = keys_grid(Budget(*budget)), SCHEMES[name]
     masses = Rows(grid, scheme).reporting(1, 400)

@@ -14,10 +14,10 @@ from tests.privacy import hockey_stick as hs
 from tests.privacy.cases import STATES, both_ways, neighbours
 from tests.privacy.test_neighbours import deletions, streams_up_to_renaming
 
-from hushcount.mechanisms import calibration
-from hushcount.mechanisms.distributions import DiscreteLaplace
-from hushcount.mechanisms.shards import ShardRelease
-from hushcount.mechanisms.truncated_geometric import TruncatedGeometricLaw
+from hushcount.mechanisms import thresholds
+from hushcount.mechanisms.counters.shards import ShardRelease
+from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometricLaw
+from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 
 
@@ -160,7 +160,7 @@ def above(stream: tuple[int, ...], counters: int) -> dict[str, int]:
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0, 5.0])
 @pytest.mark.parametrize("delta", [1e-3, 1e-9])
 def test_the_margin_is_the_least(epsilon: float, delta: float) -> None:
-    margin, law = calibration.shard_margin(epsilon, delta), DiscreteLaplace(epsilon)
+    margin, law = thresholds.shard_margin(epsilon, delta), DiscreteLaplace(epsilon)
 
     def holds(a: int) -> bool:
         return float(law.tail(a)) <= delta and float(law.tail(a + 1)) <= delta / 2

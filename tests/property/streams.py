@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.sketches._kernels import counter_table as layout
-from hushcount.sketches._kernels.hashing import hash_bytes, mix
+from hushcount.compiled.hashing import hash_bytes, mix
+from hushcount.sketches._kernels import table as layout
 
 EXTREMES = [0, -1, 1, -(2**63), 2**63 - 1, 2**32, -(2**32), 255, 256]
 LENGTHS = (0, 1, 2, 6, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 40)

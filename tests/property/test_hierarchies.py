@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import reference
 
-from hushcount.sketches.hierarchies.base import MARKER, ROOT, Hierarchy, IntegerHierarchy
-from hushcount.sketches.hierarchies.counted import count_leaves, leaf_batches
-from hushcount.sketches.hierarchies.parents import parent_function
-from hushcount.sketches.hierarchies.parse import parse_hierarchy
+from hushcount.hierarchies.base import MARKER, ROOT, Hierarchy, IntegerHierarchy
+from hushcount.hierarchies.parents import parent_function
+from hushcount.hierarchies.registry import parse_hierarchy
+from hushcount.keys.composite import encode
+from hushcount.shapes import LeafCounts
 from hushcount.sketches.hierarchy_exact import HeavyNodes, heavy_hitters_by_level, hierarchical_heavy_hitters
-from hushcount.sketches.shapes import LeafCounts
-from hushcount.sources.composite import encode
+from hushcount.sketches.leaves import count_leaves, leaf_batches
 
 SEEDED = settings(max_examples=25, deadline=None, derandomize=True, database=None)
 # Whatever could be mistaken for padding, for the root, for a separator or for an escape.

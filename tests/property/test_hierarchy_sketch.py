@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests import reference
 from tests.property.streams import batches, check_invariants, numbers, table_of
 
-from hushcount.sketches._kernels.hierarchy import BLOCK_OF_LEAVES
+from hushcount.hierarchies.base import good_leaves
+from hushcount.hierarchies.registry import parse_hierarchy
+from hushcount.sketches._kernels.levels import BLOCK_OF_LEAVES
 from hushcount.sketches.codec import load
-from hushcount.sketches.hierarchies.base import good_leaves
-from hushcount.sketches.hierarchies.parse import parse_hierarchy
-from hushcount.sketches.hierarchy import HierarchySketch
+from hushcount.sketches.levels import HierarchySketch
 from hushcount.sketches.space_saving import SpaceSaving
 
 SEEDED = settings(max_examples=60, deadline=None, derandomize=True, database=None)

@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushcount.mechanisms.sample_filter import OPEN, uniform_bounds, walk
-from hushcount.mechanisms.sample_grid import values_grid
-from hushcount.mechanisms.sample_rows import Rows
+from hushcount.mechanisms.sampling.filter import OPEN, uniform_bounds, walk
+from hushcount.mechanisms.sampling.grid import values_grid
+from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.schemes import Listed
 from hushcount.privacy import Budget
-from hushcount.sketches.sampling_schemes import Listed
 
 BUDGETS = st.builds(Budget, st.floats(0.2, 20), st.floats(-14, -0.05).map(lambda exponent: 10.0**exponent))
 

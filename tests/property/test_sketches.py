@@ -23,12 +23,12 @@ from tests.property.streams import (
     table_of,
 )
 
-from hushcount.sketches._kernels import counter_table as layout
+from hushcount.sketches._kernels import table as layout
 from hushcount.sketches.codec import load
-from hushcount.sketches.counter_table import CounterTable, Rule
 from hushcount.sketches.exact import Exact
 from hushcount.sketches.misra_gries import MisraGries
 from hushcount.sketches.space_saving import SpaceSaving
+from hushcount.sketches.table import CounterTable, Rule
 
 VECTORS = json.loads(Path(__file__).parents[1].joinpath("vectors/space_saving.json").read_text())[
     "space_saving"

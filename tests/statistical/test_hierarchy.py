@@ -10,12 +10,13 @@ from scipy.stats import binom
 from tests.seeded_bits import SeededBits
 from tests.statistical.test_noise import FALSE_ALARM, fits_law
 
-from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
-from hushcount.mechanisms.hierarchy import HierarchyRelease
+from hushcount.hierarchies.ipv4 import Ipv4
+from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
-from hushcount.sketches.hierarchies.counted import leaf_batches
-from hushcount.sketches.hierarchies.ipv4 import Ipv4
-from hushcount.sketches.shapes import LeafCounts
+from hushcount.shapes import LeafCounts
+from hushcount.sketches.leaves import leaf_batches
 
 LEAVES = 60_000
 

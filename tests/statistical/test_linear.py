@@ -12,11 +12,12 @@ import pytest
 from scipy.stats import binom
 from tests.seeded_bits import SeededBits
 
-from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
-from hushcount.mechanisms.linear import NoisyCells
-from hushcount.mechanisms.linear_calibration import Envelope, envelope_bounds, row_failure
+from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash
+from hushcount.mechanisms.linear.calibration import Envelope, envelope_bounds, row_failure
+from hushcount.mechanisms.linear.cells import NoisyCells
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
-from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash
 
 FALSE_ALARM = 1e-9
 
@@ -42,7 +43,7 @@ def tells_apart(hits, trials, rate):
 
 def as_keys(words, kind):
     """The same keys as words or as byte strings."""
-    from hushcount.sketches.keys import ByteKeys
+    from hushcount.keys.arrays import ByteKeys
 
     if kind == "words":
         return words

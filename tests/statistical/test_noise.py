@@ -7,10 +7,11 @@ import pytest
 from scipy.stats import chi2
 from tests.seeded_bits import SeededBits
 
-from hushcount.mechanisms import _laplace
-from hushcount.mechanisms._expansions import exponential
-from hushcount.mechanisms.distributions import DiscreteGaussian, DiscreteLaplace
-from hushcount.randomness import below
+from hushcount.noise import laplace
+from hushcount.noise.expansions import exponential
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.secure import below
 
 SIZE = 200_000
 FALSE_ALARM = 1e-9
@@ -56,7 +57,7 @@ def test_gaussian_samples_have_their_sigma_and_no_other(sigma):
 def test_samples_reach_beyond_the_digits():
     """The carry fires about 6 times in a million at epsilon 12/16: the far tail is there, not cut."""
     law = DiscreteLaplace(Fraction(3, 4))
-    digits = len(_laplace.digit_table(law.exact_epsilon).digits)
+    digits = len(laplace.digit_table(law.exact_epsilon).digits)
     assert digits == 4
     beyond = np.abs(law.sample(4_000_000, SeededBits(9))) > 1 << digits
     expected = 4_000_000 * 2 * law.tail((1 << digits) + 1)
@@ -77,11 +78,11 @@ def test_neighbouring_samples_are_independent(law):
 
 def test_a_twin_with_truncated_digits_is_refuted():
     epsilon = Fraction(1, 10)
-    table = _laplace.digit_table(epsilon)
+    table = laplace.digit_table(epsilon)
     never = exponential(Fraction(1000))
-    honest = _laplace.geometrics(table, SIZE, SeededBits(2))
-    twin = _laplace.DigitTable(table.nonzero, table.digits[:5], never)
-    truncated = _laplace.geometrics(twin, SIZE, SeededBits(2))
+    honest = laplace.geometrics(table, SIZE, SeededBits(2))
+    twin = laplace.DigitTable(table.nonzero, table.digits[:5], never)
+    truncated = laplace.geometrics(twin, SIZE, SeededBits(2))
     levels = np.arange(0, 80)
     chances = np.append(np.exp(-0.1 * levels) * -np.expm1(-0.1), np.exp(-8.0)) * SIZE
     assert fits(np.bincount(np.minimum(honest, 80), minlength=81), chances)

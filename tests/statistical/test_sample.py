@@ -6,20 +6,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import chi2
+from tests.reference.sample_banded import PrivateSampleBanded
 from tests.seeded_bits import SeededBits
 
-from hushcount.mechanisms.distributions import DiscreteLaplace
-from hushcount.mechanisms.exact import LaplaceThreshold
-from hushcount.mechanisms.sample import PrivateSample, PrivateSampleKeys
-from hushcount.mechanisms.sample_banded import PrivateSampleBanded
-from hushcount.mechanisms.sample_filter import draw_values
-from hushcount.mechanisms.sample_grid import values_grid
-from hushcount.mechanisms.sample_law import SampleLaw
-from hushcount.mechanisms.sample_rows import Rows
-from hushcount.mechanisms.truncated_geometric import TruncatedGeometric
+from hushcount.mechanisms.histograms.laplace import LaplaceThreshold
+from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
+from hushcount.mechanisms.sampling.filter import draw_values
+from hushcount.mechanisms.sampling.grid import values_grid
+from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
+from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor
+from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
-from hushcount.sketches.sampling_schemes import EVERY_KEY, Pps, Ppswor
-from hushcount.sketches.shapes import Histogram
+from hushcount.shapes import Histogram
 
 SIZE = 200_000
 FALSE_ALARM = 1e-9

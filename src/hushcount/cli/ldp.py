@@ -59,9 +59,9 @@ def new(manifest: str, items: str, truncate: bool, **values: Any) -> None:
     """
     import time
 
-    from hushcount.atomic import check_writable
     from hushcount.cli import show
     from hushcount.cli.ldp_show import facts
+    from hushcount.files.atomic import check_writable
     from hushcount.privacy import check_count
 
     days, zipf = check_count("days", values.pop("days"), most=36500), values.pop("zipf")
@@ -85,10 +85,10 @@ def randomise(manifest: str, output: str, **values: Any) -> None:
     Items that do not fit, and missing ones, give a report too; the order is random. Run it once
     for the same users: a second report of a user costs epsilon again.
     """
-    from hushcount.atomic import atomic_file, check_writable
     from hushcount.cli import show
-    from hushcount.ldp.wire.manifest import Manifest
-    from hushcount.randomness import system_bits
+    from hushcount.files.atomic import atomic_file, check_writable
+    from hushcount.ldp.manifest import Manifest
+    from hushcount.noise.bits import system_bits
 
     asked = Manifest.load(manifest)
     asked.refuse_expired()
@@ -120,9 +120,9 @@ def aggregate(manifest: str, reports: tuple[str, ...], **values: Any) -> None:
     """
     from hushcount.cli import show
     from hushcount.cli.ldp_show import counted
-    from hushcount.ldp.wire.manifest import Manifest
+    from hushcount.ldp.manifest import Manifest
     from hushcount.privacy import check_confidence
-    from hushcount.release_files import check_output
+    from hushcount.releases.writers import check_output
 
     confidence, output = check_confidence(values["confidence"]), values["output"]
     if output is not None:
@@ -146,8 +146,8 @@ def simulate(items: str, truncate: bool, style: str | None, **values: Any) -> No
     """
     from hushcount.cli import show
     from hushcount.cli.ldp_show import show_comparison
-    from hushcount.ldp.client.simulation import Comparison
-    from hushcount.randomness import system_bits
+    from hushcount.ldp.simulation import Comparison
+    from hushcount.noise.bits import system_bits
 
     encoding = ldp_items.encoding_of(items, truncate)
     terms = {name: values.pop(name) for name in ("protocol", "threshold", "symbol_bits", "epsilon")}
@@ -168,7 +168,7 @@ def _population(values: dict[str, Any], encoding: Any) -> Any:
     import pyarrow as pa
 
     from hushcount.cli import show
-    from hushcount.ldp.client.simulation import Population
+    from hushcount.ldp.simulation import Population
 
     values["key_type"] = values["key_type"] or ldp_items.key_type(encoding)
     source = options.request(values).open()
@@ -200,7 +200,7 @@ def _aggregator(manifest: Any, reports: tuple[str, ...], state: str | None, in_t
     from hushcount.cli import show
     from hushcount.cli.ldp_reports import add_file
     from hushcount.errors import ParameterError
-    from hushcount.ldp.server.aggregator import Aggregator
+    from hushcount.ldp.aggregator import Aggregator
 
     if not reports and state is None:
         raise ParameterError("REPORTS must be given, files or - for standard input.")

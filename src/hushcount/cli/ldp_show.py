@@ -35,7 +35,7 @@ def facts(made: Any, zipf: float) -> dict[str, str]:
 
 
 def _forecast(made: Any, zipf: float) -> dict[str, str]:
-    from hushcount.ldp.protocols.campaign import zipf_counts
+    from hushcount.ldp.planner import zipf_counts
 
     plan = getattr(made, "plan", None)
     if plan is None:
@@ -53,7 +53,7 @@ def _forecast(made: Any, zipf: float) -> dict[str, str]:
 def show_comparison(found: Any, release: Any, style: str | None) -> None:
     """What a simulation found, beside the truth."""
     from hushcount.cli import show
-    from hushcount.results.tables import TSV_ESCAPES, visible
+    from hushcount.releases.views.tables import TSV_ESCAPES, visible
 
     show.warn("Not private: a simulation shows true counts.")
     figures: dict[str, object] = {

@@ -19,13 +19,13 @@ from hushcount.errors import HushcountError
 
 # Name: where its command lives. Modules are imported when they are asked for.
 COMMANDS = {
-    "top": "hushcount.cli.top:top",
-    "tree": "hushcount.cli.tree:tree",
-    "sample": "hushcount.cli.sample:sample",
-    "sketch": "hushcount.cli.sketch:sketch",
-    "release": "hushcount.cli.release:release",
-    "inspect": "hushcount.cli.inspect:inspect",
-    "oracle": "hushcount.cli.oracle:oracle",
+    "top": "hushcount.cli.publish.top:top",
+    "tree": "hushcount.cli.publish.tree:tree",
+    "sample": "hushcount.cli.publish.sample:sample",
+    "sketch": "hushcount.cli.sketches.sketch:sketch",
+    "release": "hushcount.cli.sketches.release:release",
+    "inspect": "hushcount.cli.sketches.inspect:inspect",
+    "oracle": "hushcount.cli.publish.oracle:oracle",
     "ldp": "hushcount.cli.ldp:ldp",
 }
 DEBUG = "HUSHCOUNT_DEBUG"

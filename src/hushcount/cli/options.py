@@ -10,10 +10,10 @@ import click
 from hushcount.errors import ParameterError
 
 if TYPE_CHECKING:
-    from hushcount.engines.partitioning import Partitioning
-    from hushcount.jobs.counting import Request
+    from hushcount.jobs.dealing import Partitioning
+    from hushcount.jobs.run import Request
     from hushcount.jobs.settings import ReleaseSettings
-    from hushcount.jobs.user import UserSettings
+    from hushcount.jobs.users import UserSettings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("lines", "csv", "tsv", "jsonl", "parquet", "arrow")
@@ -138,7 +138,7 @@ def options(*several: Callable[[Command], Command]) -> Callable[[Command], Comma
 
 def request(values: dict[str, Any]) -> Request:
     """The data asked for; takes its options out of `values`."""
-    from hushcount.jobs.counting import Request
+    from hushcount.jobs.run import Request
 
     file, sql = values.pop("file"), values.pop("sql")
     columns = list(values.pop("column"))
@@ -167,7 +167,7 @@ def counters(values: dict[str, Any], partitioning: Partitioning | None) -> int:
         return given
     if partitioning is None:
         return LOCAL
-    from hushcount.engines.partitioning import COUNTERS
+    from hushcount.jobs.dealing import COUNTERS
 
     return COUNTERS
 
@@ -176,14 +176,14 @@ def users(values: dict[str, Any]) -> UserSettings:
     """How users are protected; takes its options out of `values`."""
     from dataclasses import fields
 
-    from hushcount.jobs.user import UserSettings
+    from hushcount.jobs.users import UserSettings
 
     return UserSettings(**{field.name: values.pop(field.name) for field in fields(UserSettings)})
 
 
 def partitioning(values: dict[str, Any], user: str | None) -> Partitioning | None:
     """How Spark deals rows to shards, None for another engine; takes its options out of `values`."""
-    from hushcount.engines.partitioning import SHARDS, Partitioning
+    from hushcount.jobs.dealing import SHARDS, Partitioning
 
     spark = values.pop("engine") == "spark"
     names = ("shards", "partition_by", "row_id", "files_cut_by")

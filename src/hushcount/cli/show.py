@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from hushcount.jobs.counting import Progress
-    from hushcount.release import Release
-    from hushcount.tree_release import TreeRelease
+    from hushcount.jobs.run import Progress
+    from hushcount.releases.release import Release
+    from hushcount.releases.tree import TreeRelease
 
 TERMINAL_ROWS = 50
 PIPE_WIDTH = 100
@@ -43,7 +43,7 @@ def show_tree(release: TreeRelease, style: str | None) -> None:
 
 
 def _show(release: Release | TreeRelease, style: str | None, print_table: Callable[[], None]) -> None:
-    from hushcount.results.accuracy import headline
+    from hushcount.releases.views.words import headline
 
     warn(headline(release.guarantee.unit))
     if style == "json":
@@ -52,7 +52,7 @@ def _show(release: Release | TreeRelease, style: str | None, print_table: Callab
     if style == "table" or sys.stdout.isatty():
         print_table()
     else:
-        from hushcount.results.tables import tsv
+        from hushcount.releases.views.tables import tsv
 
         _print_bytes("".join(f"{line}\n" for line in tsv(release)))
     _statements(release)
@@ -125,7 +125,7 @@ def print_json(values: dict[str, object]) -> None:
 
 
 def _print_table(release: Release, limit: int | None) -> None:
-    from hushcount.results.tables import rich_table
+    from hushcount.releases.views.tables import rich_table
 
     rows = None if limit is not None else TERMINAL_ROWS
     _print("", err=False)
@@ -138,7 +138,7 @@ def _print_table(release: Release, limit: int | None) -> None:
 
 
 def _print_tree(release: TreeRelease) -> None:
-    from hushcount.results.trees import rich_tree
+    from hushcount.releases.views.trees import rich_tree
 
     _print("", err=False)
     _print(rich_tree(release, TERMINAL_ROWS), err=False)
@@ -150,7 +150,7 @@ def _print_tree(release: TreeRelease) -> None:
 
 
 def _statements(release: Release | TreeRelease) -> None:
-    from hushcount.results.accuracy import accuracy_sentences, privacy_sentences
+    from hushcount.releases.views.words import accuracy_sentences, privacy_sentences
 
     say(
         ("Privacy", privacy_sentences(release)),

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hushcount.atomic import check_writable
 from hushcount.errors import DataError, ParameterError
+from hushcount.files.atomic import check_writable
 from hushcount.jobs.origin import Position
 from hushcount.sketches.codec import load_with_position
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from hushcount.atomic import check_writable
 from hushcount.errors import DataError, ParameterError
-from hushcount.jobs.counting import Progress, Request, open_run
-from hushcount.mechanisms.linear import NoisyCells
-from hushcount.mechanisms.oracle import Oracle
+from hushcount.files.atomic import check_writable
+from hushcount.jobs.run import Progress, Request, open_run
+from hushcount.keys.arrays import held_as
+from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, KINDS
+from hushcount.mechanisms.linear.cells import NoisyCells
+from hushcount.noise.bits import system_bits
 from hushcount.privacy import EVENT, PrivacyUnit
-from hushcount.randomness import system_bits
-from hushcount.sketches.keys import held_as
+from hushcount.releases.oracle import Oracle
+from hushcount.shapes import Cells
 from hushcount.sketches.linear import CountMin, CountSketch, LinearSketch
-from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH, KINDS
-from hushcount.sketches.shapes import Cells
 
 DEPTH = 5
 WIDTH = 1 << 16

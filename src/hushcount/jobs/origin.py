@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hushcount.errors import SketchFileError
+from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import EVENT, RESULT_ROW, PrivacyUnit
-from hushcount.sources.keys import KeyColumns
 
 if TYPE_CHECKING:
-    from hushcount.sources.batches import Source
+    from hushcount.sources.source import Source
 
 UNITS = {unit.name: unit for unit in (EVENT, RESULT_ROW)}
 NO_COLUMNS = KeyColumns.of(None, "auto")

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
-from hushcount.jobs.counting import Progress, Request, open_run
 from hushcount.jobs.origin import Origin
+from hushcount.jobs.run import Progress, Request, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
 from hushcount.mechanisms.base import PublicParameters
-from hushcount.mechanisms.sample import PrivateSample
+from hushcount.mechanisms.sampling.sample import PrivateSample
+from hushcount.mechanisms.sampling.schemes import Pps, Ppswor, Scheme, rate_for_size
+from hushcount.noise.bits import system_bits
 from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_delta
-from hushcount.randomness import system_bits
-from hushcount.sketches.sampling_schemes import Pps, Ppswor, Scheme, rate_for_size
 
 if TYPE_CHECKING:
-    from hushcount.release import Release
+    from hushcount.releases.release import Release
 
 SCHEMES: dict[str, type[Pps] | type[Ppswor]] = {"pps": Pps, "ppswor": Ppswor}
 

@@ -6,12 +6,11 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hushcount.atomic import check_writable
 from hushcount.errors import ParameterError
-from hushcount.jobs.domains import DROPPED, check_keys, read_domain
-from hushcount.mechanisms import MECHANISMS, budget_for, release
-from hushcount.mechanisms.envelope import ENVELOPES
-from hushcount.mechanisms.linear_calibration import plan_envelope
+from hushcount.files.atomic import check_writable
+from hushcount.mechanisms.linear.calibration import plan_envelope
+from hushcount.mechanisms.linear.envelope import ENVELOPES
+from hushcount.mechanisms.registry import MECHANISMS, budget_for, release
 from hushcount.privacy import (
     EVENT,
     LARGEST_COUNT,
@@ -21,13 +20,14 @@ from hushcount.privacy import (
     check_count,
     check_max_events,
 )
-from hushcount.release_files import check_output
-from hushcount.sketches.shapes import Histogram
+from hushcount.releases.writers import check_output
+from hushcount.shapes import Histogram
+from hushcount.sources.in_domain import DROPPED, check_keys, read_domain
 
 if TYPE_CHECKING:
     from hushcount.jobs.origin import Origin
-    from hushcount.release import Release
-    from hushcount.sources.keys import KeyColumns
+    from hushcount.keys.columns import KeyColumns
+    from hushcount.releases.release import Release
 
 COUNTERS = 131072
 KINDS = ("space-saving", "misra-gries", "exact")

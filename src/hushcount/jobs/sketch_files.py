@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hushcount.atomic import check_writable
 from hushcount.errors import DataError, NotProvedError
-from hushcount.jobs.counting import Progress, Request, open_run
+from hushcount.files.atomic import check_writable
 from hushcount.jobs.origin import NOWHERE, Origin, Position
+from hushcount.jobs.run import Progress, Request, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
 from hushcount.jobs.top import published
 from hushcount.sketches.codec import load_with_position
 
 if TYPE_CHECKING:
-    from hushcount.release import Release
+    from hushcount.releases.release import Release
 
 
 def write_sketch(

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
-from hushcount.jobs.counting import Progress, Request, open_run
 from hushcount.jobs.origin import Origin
+from hushcount.jobs.run import Progress, Request, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
-from hushcount.jobs.user import NO_USERS, UserSettings, count_users
+from hushcount.jobs.users import NO_USERS, UserSettings, count_users
 
 if TYPE_CHECKING:
-    from hushcount.release import Release
+    from hushcount.releases.release import Release
 
 
 def top(

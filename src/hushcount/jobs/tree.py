@@ -9,26 +9,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hushcount.atomic import check_writable
 from hushcount.errors import ParameterError
-from hushcount.jobs.counting import Progress, Request, check_length, open_run
+from hushcount.files.atomic import check_writable
+from hushcount.hierarchies.base import check_on_bad, good_leaves
+from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.jobs.origin import Origin
+from hushcount.jobs.run import Progress, Request, check_length, open_run
+from hushcount.noise.bits import system_bits
 from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_confidence, check_count, check_max_events
-from hushcount.randomness import system_bits
-from hushcount.release_files import check_output
-from hushcount.results.icicle import check_plot, write_icicle
-from hushcount.sketches.hierarchies.base import check_on_bad, good_leaves
-from hushcount.sketches.hierarchies.parse import parse_hierarchy
+from hushcount.releases.views.icicle import check_plot, write_icicle
+from hushcount.releases.writers import check_output
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.mechanisms.hierarchy import HierarchyRelease
-    from hushcount.mechanisms.hierarchy_streaming import LevelFloorRelease
-    from hushcount.sketches.hierarchies.base import Hierarchy
-    from hushcount.sketches.shapes import LeafBatch
-    from hushcount.sources.batches import Source
-    from hushcount.tree_release import TreeRelease
+    from hushcount.hierarchies.base import Hierarchy
+    from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
+    from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
+    from hushcount.releases.tree import TreeRelease
+    from hushcount.shapes import LeafBatch
+    from hushcount.sources.source import Source
 
 COUNTERS = 16384
 METHODS = ("offline", "streaming")
@@ -87,10 +87,10 @@ class TreeSettings:
     def mechanism(self, height: int, unit: PrivacyUnit) -> HierarchyRelease | LevelFloorRelease:
         """The mechanism of this method; a threshold below the least private one is refused here."""
         if self.method == "offline":
-            from hushcount.mechanisms.hierarchy import HierarchyRelease
+            from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 
             return HierarchyRelease(self.budget, height, self.least_residual(), unit)
-        from hushcount.mechanisms.hierarchy_streaming import LevelFloorRelease
+        from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 
         return LevelFloorRelease(self.budget, height, self.least_residual(), unit)
 
@@ -203,7 +203,7 @@ def _offline(
     source: Source, hierarchy: Hierarchy, settings: TreeSettings, progress: Progress | None
 ) -> TreeRelease:
     """Count all leaves out of core, and draw noise as they come back sorted."""
-    from hushcount.sketches.shapes import LeafCounts
+    from hushcount.shapes import LeafCounts
 
     origin = Origin.of(source)
     leaves = _Leaves(hierarchy, settings.on_bad, settings.max_events)
@@ -230,8 +230,8 @@ class _Leaves:
 
 
 def _leaf_batches(source: Source, leaves: _Leaves, progress: Progress | None) -> Iterator[LeafBatch]:
-    from hushcount.sketches.hierarchies.counted import leaf_batches
-    from hushcount.sources.leaf_counts import CountedLeaves
+    from hushcount.sketches.leaves import leaf_batches
+    from hushcount.sources.duckdb.leaves import CountedLeaves
 
     tell: Callable[[Any], None] = lambda batch: None  # noqa: E731
     if progress is not None:
@@ -248,7 +248,7 @@ def _streaming(
     progress: Progress | None,
 ) -> TreeRelease:
     """One pass, one sketch a level."""
-    from hushcount.sketches.hierarchy import HierarchySketch
+    from hushcount.sketches.levels import HierarchySketch
 
     sketch = HierarchySketch(hierarchy, COUNTERS if settings.counters is None else settings.counters)
     if checkpoint is not None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from hushcount.atomic import PRIVATE
 from hushcount.errors import DataError
+from hushcount.files.atomic import PRIVATE
 
 try:
     import fcntl

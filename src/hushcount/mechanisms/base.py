@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.privacy import EVENT, Budget, Guarantee, PrivacyUnit, check_count
-from hushcount.sketches.shapes import ManyKeys
+from hushcount.shapes import ManyKeys
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
-    from hushcount.mechanisms.domain import Domain
-    from hushcount.randomness import Bits
-    from hushcount.release import Release
+    from hushcount.keys.domains import Domain
+    from hushcount.noise.bits import Bits
+    from hushcount.releases.release import Release
 
     Counts = npt.NDArray[np.int64]
     Mask = npt.NDArray[np.bool_]

@@ -9,9 +9,9 @@ from hushcount.mechanisms.user_routes import group_budget
 from hushcount.privacy import USER, Budget
 
 if TYPE_CHECKING:
-    from hushcount.release import Release
+    from hushcount.releases.release import Release
 
-PROOF = "docs/proofs/bounding.md"
+PROOF = "docs/proofs/sources/bounding.md"
 
 
 def row_budget(budget: Budget, rows: int) -> Budget:
@@ -28,7 +28,7 @@ def for_users(release: Release, budget: Budget, rows: int) -> Release:
         epsilon' = epsilon / rows and delta' = delta (exp(epsilon') - 1) / (exp(epsilon) - 1).
     Neighbours: add or remove one user, with at most `rows` rows.
     Assumes: the order of all other rows does not change.
-    Proof: docs/proofs/bounding.md, section 2. Checked by: tests/privacy/test_bounding.py
+    Proof: docs/proofs/sources/bounding.md, section 2. Checked by: tests/privacy/test_bounding.py
     """
     own = release.guarantee
     parameters = {"max_rows": rows, "row_epsilon": own.epsilon, "row_delta": own.delta}

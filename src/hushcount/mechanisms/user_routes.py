@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hushcount.errors import ParameterError
-from hushcount.mechanisms import calibration
-from hushcount.mechanisms.gaussian_calibration import CERTAIN, sparse_histogram
+from hushcount.mechanisms import thresholds
+from hushcount.mechanisms.histograms.gaussian_calibration import CERTAIN, sparse_histogram
 from hushcount.privacy import Budget, check_count
 
 GROUP, PAMG, EXACT = "group", "pamg", "exact"
@@ -78,8 +78,8 @@ def _possible(makers: list[Callable[[], Route]]) -> list[Route]:
 
 def _group(budget: Budget, max_keys: int) -> Route:
     each = group_budget(budget.epsilon, budget.delta, max_keys)
-    threshold = calibration.floor_threshold(each.epsilon, each.delta)
-    reliable = threshold + calibration.largest_difference(each.epsilon, 1 - CERTAIN, 1) - 1
+    threshold = thresholds.floor_threshold(each.epsilon, each.delta)
+    reliable = threshold + thresholds.largest_difference(each.epsilon, 1 - CERTAIN, 1) - 1
     sentence = f"one SpaceSaving sketch of all rows, noise for {max_keys} rows of a user together"
     return Route(GROUP, threshold, reliable, sentence)
 

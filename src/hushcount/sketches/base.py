@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.errors import DataError
-from hushcount.randomness import fresh_key
+from hushcount.keys.arrays import ByteKeys, Keys, asked_arrays, held_as, is_bytes, key_arrays, to_kernel
+from hushcount.secure import fresh_key
 from hushcount.sketches.codec import type_from_text, type_to_text
 from hushcount.sketches.consistency import check_fields, check_keys
-from hushcount.sketches.counter_table import LARGEST_TOTAL, Entries
-from hushcount.sketches.keys import ByteKeys, Keys, asked_arrays, held_as, is_bytes, key_arrays, to_kernel
+from hushcount.sketches.table import LARGEST_TOTAL, Entries
 
 BUFFER = 4096
 

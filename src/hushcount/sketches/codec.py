@@ -17,8 +17,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from hushcount.atomic import PRIVATE, atomic_file
 from hushcount.errors import DataError, SketchFileError
+from hushcount.files.atomic import PRIVATE, atomic_file
 
 MAGIC = b"HUSHCNT\0"
 VERSION = 1
@@ -38,7 +38,7 @@ _CLASSES = {
     "count-min": ("hushcount.sketches.linear", "CountMin"),
     "count-sketch": ("hushcount.sketches.linear", "CountSketch"),
     "tracked": ("hushcount.sketches.tracked", "TrackedSketch"),
-    "hierarchy": ("hushcount.sketches.hierarchy", "HierarchySketch"),
+    "hierarchy": ("hushcount.sketches.levels", "HierarchySketch"),
 }
 
 

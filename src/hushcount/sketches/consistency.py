@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from hushcount.errors import HushcountError
-from hushcount.sketches._kernels.counter_table import LONGEST
-from hushcount.sketches.counter_table import LARGEST_TOTAL, Entries
-from hushcount.sketches.keys import ByteKeys, Keys, from_kernel, held_as, is_bytes, to_kernel
-from hushcount.sources.keys import KeyColumns
+from hushcount.keys.arrays import ByteKeys, Keys, from_kernel, held_as, is_bytes, to_kernel
+from hushcount.keys.columns import KeyColumns
+from hushcount.sketches._kernels.table import LONGEST
+from hushcount.sketches.table import LARGEST_TOTAL, Entries
 
 _HEX = frozenset("0123456789abcdef")
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from hushcount.keys.arrays import from_kernel
 from hushcount.sketches import codec
 from hushcount.sketches.base import Counting
-from hushcount.sketches.counter_table import Entries
-from hushcount.sketches.keys import from_kernel
 from hushcount.sketches.saved import SavedSketch
+from hushcount.sketches.table import Entries
 
 
 class CounterSketch(SavedSketch):

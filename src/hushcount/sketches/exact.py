@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.keys.arrays import ByteKeys, Keys
+from hushcount.shapes import Histogram
 from hushcount.sketches import codec
 from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
 from hushcount.sketches.counter_sketch import CounterSketch
-from hushcount.sketches.counter_table import CounterTable, Entries, Rule
-from hushcount.sketches.keys import ByteKeys, Keys
-from hushcount.sketches.shapes import Histogram
+from hushcount.sketches.table import CounterTable, Entries, Rule
 
 SPREAD = 3
 FIRST_COUNTERS = 1 << 12

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hushcount.keys.arrays import ByteKeys, Keys, asked_arrays, from_kernel, to_kernel
 from hushcount.sketches.base import entries_from, entry_arrays
 from hushcount.sketches.codec import Arrays, type_from_text, type_to_text
 from hushcount.sketches.consistency import check_keys
-from hushcount.sketches.counter_table import LARGEST_TOTAL, Entries
-from hushcount.sketches.keys import ByteKeys, Keys, asked_arrays, from_kernel, to_kernel
+from hushcount.sketches.table import LARGEST_TOTAL, Entries
 
 Counts = npt.NDArray[np.int64]
 _HEX = frozenset("0123456789abcdef")

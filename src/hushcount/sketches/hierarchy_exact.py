@@ -13,8 +13,8 @@ import pyarrow as pa
 from hushcount.privacy import check_count
 
 if TYPE_CHECKING:
-    from hushcount.sketches.hierarchies.base import Levels
-    from hushcount.sketches.shapes import Counts, LeafCounts
+    from hushcount.hierarchies.base import Levels
+    from hushcount.shapes import Counts, LeafCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Groups:
 
 
 def hierarchical_heavy_hitters(counts: LeafCounts, threshold: int) -> HeavyNodes:
-    """The nodes whose residual count reaches the threshold, bottom up (003, Definition 2.8).
+    """The nodes whose residual count reaches the threshold, bottom up (Biswas et al. 2024, Definition 2.8).
 
     The residual of a node is its count without the leaves below hierarchical heavy hitters that are deeper.
     """
@@ -75,7 +75,7 @@ def hierarchical_heavy_hitters(counts: LeafCounts, threshold: int) -> HeavyNodes
 
 
 def heavy_hitters_by_level(counts: LeafCounts, threshold: int) -> HeavyNodes:
-    """The nodes of every level whose count reaches the threshold (003, Definition 2.7).
+    """The nodes of every level whose count reaches the threshold (Biswas et al. 2024, Definition 2.7).
 
     The set is looked at level by level: no node takes away from another, and residuals are totals.
     """

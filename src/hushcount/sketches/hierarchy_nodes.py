@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.sketches._kernels.hierarchy import component_spans
-from hushcount.sketches.counter_table import Offsets
-from hushcount.sketches.hierarchies.base import Hierarchy, IntegerHierarchy, octets
-from hushcount.sketches.hierarchies.component_leaves import BETWEEN, ComponentHierarchy
-from hushcount.sketches.keys import Octets
+from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, octets
+from hushcount.hierarchies.components import BETWEEN, ComponentHierarchy
+from hushcount.keys.arrays import Octets
+from hushcount.sketches._kernels.levels import component_spans
+from hushcount.sketches.table import Offsets
 
 Spans = tuple[Octets, Offsets, Offsets]
 

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.errors import ParameterError
+from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, key_of
+from hushcount.shapes import Cells
 from hushcount.sketches import codec
-from hushcount.sketches.linear_cells import LinearCells
-from hushcount.sketches.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, key_of
+from hushcount.sketches.cells import LinearCells
 from hushcount.sketches.saved import SavedSketch
-from hushcount.sketches.shapes import Cells
 
 SIDE = 1 / 8
 """The chance that one row of CountSketch errs by more than its bound, on one side."""

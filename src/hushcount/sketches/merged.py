@@ -1,4 +1,4 @@
-"""Merged counters: the sum of two summaries, brought back to their size (000, section 7).
+"""Merged counters: the sum of two summaries, brought back to their size (Lebeda and Tětek 2023, section 7).
 
 Add the counts, subtract the (counters + 1)-th largest from all, drop what is not positive. Up to `counters`
 counts can differ by one between neighbours, so this is another type than one stream's.
@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
 from hushcount.privacy import EVENT, USER, PrivacyUnit, check_count
-from hushcount.randomness import fresh_key
+from hushcount.secure import fresh_key
+from hushcount.shapes import FloorCounters, ManyKeys
 from hushcount.sketches import codec
 from hushcount.sketches.held import Counts, Held, check_id, need
 from hushcount.sketches.saved import SavedSketch
-from hushcount.sketches.shapes import FloorCounters, ManyKeys
 
 _UNITS = {EVENT.name: EVENT, USER.name: USER}
 

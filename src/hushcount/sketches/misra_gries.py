@@ -1,4 +1,5 @@
-"""Misra-Gries (000, Algorithm 1): counters that all decrease when a new key finds none at zero."""
+"""Misra-Gries (Lebeda and Tětek 2023, Algorithm 1): counters that all decrease when a new key finds none
+at zero."""
 
 from __future__ import annotations
 
@@ -8,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.randomness import fresh_key
+from hushcount.secure import fresh_key
+from hushcount.shapes import FloorCounters
 from hushcount.sketches import codec
 from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
 from hushcount.sketches.counter_sketch import CounterSketch
-from hushcount.sketches.counter_table import CounterTable, Rule
-from hushcount.sketches.shapes import FloorCounters
 from hushcount.sketches.space_saving import SPREAD_BYTES, SPREAD_WORDS, check_counters
+from hushcount.sketches.table import CounterTable, Rule
 
 if TYPE_CHECKING:
     from hushcount.sketches.merged import MergedCounters

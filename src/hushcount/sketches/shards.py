@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
-from hushcount.sketches.shapes import FloorCounters, Shards
+from hushcount.shapes import FloorCounters, Shards
 
 
 @dataclass(frozen=True, slots=True)

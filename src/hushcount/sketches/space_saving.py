@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
+from hushcount.shapes import FloorCounters
 from hushcount.sketches import codec
 from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
 from hushcount.sketches.counter_sketch import CounterSketch
-from hushcount.sketches.counter_table import CounterTable, Entries, Rule
-from hushcount.sketches.shapes import FloorCounters
+from hushcount.sketches.table import CounterTable, Entries, Rule
 
 if TYPE_CHECKING:
     from hushcount.sketches.merged import MergedCounters

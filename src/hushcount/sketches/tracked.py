@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hushcount.keys.arrays import from_kernel, key_arrays
+from hushcount.keys.row_hash import RowHash, check_weights, key_of
+from hushcount.shapes import TrackedCells
 from hushcount.sketches import codec
-from hushcount.sketches.keys import from_kernel, key_arrays
-from hushcount.sketches.linear_cells import LinearCells
-from hushcount.sketches.row_hash import RowHash, check_weights, key_of
+from hushcount.sketches.cells import LinearCells
 from hushcount.sketches.saved import SavedSketch
-from hushcount.sketches.shapes import TrackedCells
 from hushcount.sketches.space_saving import SpaceSaving
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hushcount.privacy import USER, PrivacyUnit, check_count
-from hushcount.sketches.shapes import ManyKeys
+from hushcount.shapes import ManyKeys
 
 if TYPE_CHECKING:
     from hushcount.sketches.exact import Exact

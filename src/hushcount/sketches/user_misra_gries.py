@@ -1,4 +1,5 @@
-"""UserMisraGries: the keys that most users hold, in a fixed number of counters (PAMG, 000, Algorithm 4)."""
+"""UserMisraGries: the keys that most users hold, in a fixed number of counters (PAMG, Lebeda and Tětek
+2023, Algorithm 4)."""
 
 from __future__ import annotations
 
@@ -11,15 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.errors import DataError, KeyTypeError, ParameterError
+from hushcount.keys.arrays import from_kernel, held_as, key_arrays, to_kernel
 from hushcount.privacy import USER
-from hushcount.randomness import fresh_key
+from hushcount.secure import fresh_key
+from hushcount.shapes import ManyKeys
 from hushcount.sketches import codec
-from hushcount.sketches.counter_table import LARGEST_TOTAL
 from hushcount.sketches.held import Counts, Held, check_id
-from hushcount.sketches.keys import from_kernel, held_as, key_arrays, to_kernel
 from hushcount.sketches.saved import SavedSketch
-from hushcount.sketches.shapes import ManyKeys
 from hushcount.sketches.space_saving import check_counters
+from hushcount.sketches.table import LARGEST_TOTAL
 
 if TYPE_CHECKING:
     from hushcount.sketches.merged import MergedCounters

@@ -11,7 +11,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from hushcount.accounting.composition import laplace_divergences, largest_rate, rounded_down
-from hushcount.mechanisms.distributions import DiscreteLaplace
+from hushcount.noise.laplace import DiscreteLaplace
 
 
 def enumerated(steps: int, rate: float, epsilon: float) -> float:

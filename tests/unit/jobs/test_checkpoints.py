@@ -10,12 +10,12 @@ import pytest
 import hushcount as hc
 from hushcount.errors import DataError, ParameterError, SketchFileError
 from hushcount.jobs import checkpoints
-from hushcount.jobs.counting import Request, open_run
-from hushcount.jobs.interrupts import Interrupts, interrupts
 from hushcount.jobs.origin import Origin, Position
+from hushcount.jobs.run import Request, open_run
 from hushcount.jobs.settings import ReleaseSettings, new_sketch
 from hushcount.jobs.sketch_files import release_sketch, write_sketch
-from hushcount.sources import open_source
+from hushcount.signals import Interrupts, interrupts
+from hushcount.sources.open import open_source
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 ROWS = 600_000

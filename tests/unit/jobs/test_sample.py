@@ -6,7 +6,7 @@ import pytest
 import hushcount as hc
 from hushcount.errors import DataError, ParameterError
 from hushcount.jobs.sample import make_scheme
-from hushcount.sketches.sampling_schemes import Pps, Ppswor
+from hushcount.mechanisms.sampling.schemes import Pps, Ppswor
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-12}
 KEYS = ["tea"] * 9000 + ["milk"] * 6000 + [f"rare{i}" for i in range(50)]

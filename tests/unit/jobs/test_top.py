@@ -152,7 +152,7 @@ def test_max_events():
 
 
 def test_which_sketch():
-    from hushcount.mechanisms import MECHANISMS
+    from hushcount.mechanisms.registry import MECHANISMS
 
     kinds = {name: kind_for(name) for name in MECHANISMS}
     assert kind_for(None) == kinds["floor"] == kinds["dpss"] == "space-saving"

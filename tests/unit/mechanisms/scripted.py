@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hushcount.sketches.shapes import FloorCounters
+from hushcount.shapes import FloorCounters
 
 FLOOR = 20
 

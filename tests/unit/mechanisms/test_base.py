@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import DataError, NotProvedError, ParameterError
-from hushcount.mechanisms import DEFAULTS, MECHANISMS, release
 from hushcount.mechanisms.base import PublicParameters
+from hushcount.mechanisms.registry import DEFAULTS, MECHANISMS, release
 from hushcount.privacy import EVENT, RESULT_ROW, USER, Budget
-from hushcount.sketches.shapes import FloorCounters, Histogram, ManyKeys, Shards
+from hushcount.shapes import FloorCounters, Histogram, ManyKeys, Shards
 from hushcount.sketches.shards import KeyShards
 from hushcount.sketches.space_saving import SpaceSaving
 
@@ -194,7 +194,7 @@ def test_public_parameters_are_whole_numbers(value: Any) -> None:
 
 
 def test_a_sketch_of_another_size_than_calibrated_is_refused() -> None:
-    from hushcount.randomness import system_bits
+    from hushcount.noise.bits import system_bits
 
     mechanism = MECHANISMS["pmg-standard"](Budget(1.0, 1e-6), PublicParameters(candidates=6))
     with pytest.raises(ParameterError, match=r"^candidates must be 6 as calibrated, got 7\.$"):

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from hushcount.mechanisms import release
 from hushcount.mechanisms.group import for_users, row_budget
+from hushcount.mechanisms.registry import release
 from hushcount.privacy import USER, Budget
 from hushcount.sketches.space_saving import SpaceSaving
 
@@ -39,4 +39,4 @@ def test_the_guarantee_is_for_users():
     assert promise.parameters["max_rows"] == 3
     assert promise.parameters["row_epsilon"] == each.epsilon
     assert promise.parameters["row_delta"] == each.delta
-    assert promise.proof == "docs/proofs/space_saving.md, docs/proofs/bounding.md"
+    assert promise.proof == "docs/proofs/counters/floor.md, docs/proofs/sources/bounding.md"

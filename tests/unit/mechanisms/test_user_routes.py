@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from hushcount.errors import ParameterError
-from hushcount.mechanisms import calibration
-from hushcount.mechanisms.distributions import DiscreteLaplace
-from hushcount.mechanisms.gaussian_calibration import sparse_histogram
+from hushcount.mechanisms import thresholds
+from hushcount.mechanisms.histograms.gaussian_calibration import sparse_histogram
 from hushcount.mechanisms.user_routes import group_budget, user_routes
+from hushcount.noise.laplace import DiscreteLaplace
 
 
 def names(*arguments):
@@ -43,7 +43,7 @@ def test_reliable_means_published_with_probability_95():
     routes = {route.name: route for route in user_routes(1.0, 1e-6, 4, 50, True)}
     each = group_budget(1.0, 1e-6, 4)
     law = DiscreteLaplace(each.epsilon)
-    assert routes["group"].threshold == calibration.floor_threshold(each.epsilon, each.delta)
+    assert routes["group"].threshold == thresholds.floor_threshold(each.epsilon, each.delta)
     z = np.arange(-400, 401)
 
     def published(height):

@@ -11,16 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.sketches.forging import (
-    KINDS,
-    MISFIT,
-    NUMBERS,
-    TEXT,
-    filled,
-    put_together,
-    refusal,
-    taken_apart,
-)
+from tests.fuzz.forging import KINDS, MISFIT, NUMBERS, TEXT, filled, put_together, refusal, taken_apart
 
 from hushcount.errors import DataError, SketchFileError
 from hushcount.sketches.codec import load, load_with_position

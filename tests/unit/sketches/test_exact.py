@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hushcount.sketches._kernels import counter_table as layout
+from hushcount.sketches._kernels import table as layout
 from hushcount.sketches.codec import load
 from hushcount.sketches.exact import FIRST_COUNTERS, Exact
 

@@ -18,10 +18,10 @@ from hushcount.errors import (
     ParameterError,
     SketchFileError,
 )
+from hushcount.keys.arrays import key_arrays
+from hushcount.keys.row_hash import RowHash
 from hushcount.sketches.codec import encode, load, type_to_text
-from hushcount.sketches.keys import key_arrays
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
-from hushcount.sketches.row_hash import RowHash
 
 KINDS = [CountMin, CountSketch]
 BOTH = pytest.mark.parametrize("kind", KINDS)

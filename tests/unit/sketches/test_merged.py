@@ -12,8 +12,8 @@ from tests import reference
 import hushcount as hc
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError, SketchFileError
 from hushcount.privacy import EVENT, USER
+from hushcount.shapes import ManyKeys
 from hushcount.sketches.merged import MergedCounters
-from hushcount.sketches.shapes import ManyKeys
 
 
 def held(sketch):

@@ -9,8 +9,8 @@ import pytest
 
 import hushcount
 from hushcount.errors import DataError, ParameterError
-from hushcount.sketches.counter_table import LARGEST_TOTAL
 from hushcount.sketches.space_saving import LARGEST_COUNTERS, SpaceSaving
+from hushcount.sketches.table import LARGEST_TOTAL
 
 
 def test_the_most_recently_updated_smallest_key_gives_way() -> None:

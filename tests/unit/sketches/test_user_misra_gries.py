@@ -14,8 +14,8 @@ from tests import reference
 import hushcount as hc
 from hushcount.errors import DataError, KeyTypeError, ParameterError
 from hushcount.privacy import USER
+from hushcount.shapes import ManyKeys
 from hushcount.sketches import user_misra_gries
-from hushcount.sketches.shapes import ManyKeys
 from hushcount.sketches.user_histogram import UserHistogram
 
 

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from hushcount.compiled import kernel
+from hushcount.compiled.kernel import kernel
 
 LANES = 16
 WORDS = 8

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import inlined, kernel
+from hushcount.compiled.kernel import inlined, kernel
 
 _U = np.uint64
 _ZERO, _ONE, _BYTE, _EIGHT = _U(0), _U(1), _U(255), _U(8)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import inlined, kernel
+from hushcount.compiled.kernel import inlined, kernel
 
 
 @inlined

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import inlined, kernel
+from hushcount.compiled.kernel import inlined, kernel
 
 _AHEAD = 64  # slots looked at together, so that their cache misses overlap
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import inlined, kernel
+from hushcount.compiled.kernel import inlined, kernel
 
 SIZE = 18
 VERSION, CAMPAIGN, SYMBOL = 0, 1, 2  # places of the reasons in `refused`

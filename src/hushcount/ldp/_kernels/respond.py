@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import inlined, kernel
+from hushcount.compiled.kernel import inlined, kernel
 
 UNDECIDED = 0x80  # set in an answer that still needs a replacement
 

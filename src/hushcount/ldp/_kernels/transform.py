@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hushcount.compiled import kernel
+from hushcount.compiled.kernel import kernel
 
 _NEAR = 1 << 12  # cells that stay in the nearest cache
 

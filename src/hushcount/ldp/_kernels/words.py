@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import kernel
+from hushcount.compiled.kernel import kernel
 
 
 @kernel

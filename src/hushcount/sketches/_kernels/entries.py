@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import kernel
-from hushcount.sketches._kernels.counter_table import (
+from hushcount.compiled.hashing import hash_bytes
+from hushcount.compiled.kernel import kernel
+from hushcount.sketches._kernels.misra_gries import line_up
+from hushcount.sketches._kernels.table import (
     CLOCK,
     CLOCK_BITS,
     COUNTERS,
@@ -32,8 +34,6 @@ from hushcount.sketches._kernels.counter_table import (
     search,
     slot_of,
 )
-from hushcount.sketches._kernels.hashing import hash_bytes
-from hushcount.sketches._kernels.misra_gries import line_up
 from hushcount.sketches._kernels.windows import open_window
 
 _U = np.uint64

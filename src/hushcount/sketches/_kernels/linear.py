@@ -1,7 +1,7 @@
 """Linear sketches: rows of cells, one hashed place a row and key; blocks of keys, row after row.
 
 A key is one word, or two fingerprints of a byte string. Row hashes are pairwise independent, with proof:
-the upper 33 bits of (a + high)(b + low) + c are, for random a, b, c (docs/proofs/linear.md, section 1).
+the upper 33 bits of (a + high)(b + low) + c are, for random a, b, c (docs/proofs/linear/cells.md, section 1).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushcount.compiled import inlined, kernel
-from hushcount.sketches._kernels.intrinsics import borrow, load64
+from hushcount.compiled.intrinsics import borrow, load64
+from hushcount.compiled.kernel import inlined, kernel
 
 _U = np.uint64
 _ONE, _HALF, _SEVEN, _EIGHT = _U(1), _U(32), _U(7), _U(8)

@@ -1,4 +1,5 @@
-"""Misra-Gries (000, Alg 1): counters at zero give way in a fixed order; where there are none, all decrease.
+"""Misra-Gries (Lebeda and Tětek 2023, Alg 1): counters at zero give way in a fixed order; where there are
+none, all decrease.
 
 Counts are kept absolute: the floor is the number of decrements, and a counter at the floor is at zero.
 No counter comes to zero between decrements, so the floor's stack is sorted once after each. The order is
@@ -11,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import inlined, kernel
-from hushcount.sketches._kernels.counter_table import (
+from hushcount.compiled.hashing import mix
+from hushcount.compiled.kernel import inlined, kernel
+from hushcount.sketches._kernels.table import (
     CLOCK_BITS,
     END,
     FLOOR,
@@ -22,7 +24,6 @@ from hushcount.sketches._kernels.counter_table import (
     WINDOW,
     slot_of,
 )
-from hushcount.sketches._kernels.hashing import mix
 from hushcount.sketches._kernels.windows import open_window
 
 _U = np.uint64

@@ -9,17 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import inlined
-from hushcount.sketches._kernels.counter_table import (
-    AHEAD,
-    CLOCK_BITS,
-    END,
-    FLOOR,
-    LENGTH_BITS,
-    WINDOW,
-    slot_of,
-)
-from hushcount.sketches._kernels.intrinsics import prefetch
+from hushcount.compiled.intrinsics import prefetch
+from hushcount.compiled.kernel import inlined
+from hushcount.sketches._kernels.table import AHEAD, CLOCK_BITS, END, FLOOR, LENGTH_BITS, WINDOW, slot_of
 from hushcount.sketches._kernels.windows import open_window
 
 _U = np.uint64

@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import inlined, kernel
-from hushcount.sketches._kernels.counter_table import (
+from hushcount.compiled.hashing import hash_bytes, mix
+from hushcount.compiled.intrinsics import borrow, prefetch
+from hushcount.compiled.kernel import inlined, kernel
+from hushcount.sketches._kernels.misra_gries import decrement, pop_zero
+from hushcount.sketches._kernels.space_saving import pop
+from hushcount.sketches._kernels.table import (
     BLOCK,
     CLOCK,
     CLOCK_BITS,
@@ -36,10 +40,6 @@ from hushcount.sketches._kernels.counter_table import (
     slot_of,
     tidy,
 )
-from hushcount.sketches._kernels.hashing import hash_bytes, mix
-from hushcount.sketches._kernels.intrinsics import borrow, prefetch
-from hushcount.sketches._kernels.misra_gries import decrement, pop_zero
-from hushcount.sketches._kernels.space_saving import pop
 from hushcount.sketches._kernels.windows import open_window, push
 
 IN_CACHE = 1 << 14  # tables of so few places stay near the core by themselves

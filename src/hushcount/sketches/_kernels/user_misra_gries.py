@@ -1,4 +1,5 @@
-"""Privacy-aware Misra-Gries (000, Alg 4) over dense codes: users in order, each a run of codes.
+"""Privacy-aware Misra-Gries (Lebeda and Tětek 2023, Alg 4) over dense codes: users in order, each a run of
+codes.
 
 Counts are kept absolute: a code is held while its count exceeds the floor, the number of decrements.
 Keys that would be new to a full sketch come and go within one user, so they are never inserted. A
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import kernel
+from hushcount.compiled.kernel import kernel
 
 
 @kernel

@@ -11,14 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled import inlined, kernel
-from hushcount.sketches._kernels.counter_table import (
-    CLOCK_BITS,
-    END,
-    FLOOR,
-    WINDOW,
-    collect,
-)
+from hushcount.compiled.kernel import inlined, kernel
+from hushcount.sketches._kernels.table import CLOCK_BITS, END, FLOOR, WINDOW, collect
 
 _U = np.uint64
 _ONE = _U(1)

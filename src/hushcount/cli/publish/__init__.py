@@ -1,0 +1,1 @@
+"""Commands that publish: top, tree, sample, oracle."""

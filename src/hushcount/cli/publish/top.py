@@ -1,0 +1,59 @@
+"""`hushcount top`: a private table of the most frequent keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hushcount.cli import options
+
+EPILOG = """\b
+Example:
+  hushcount top searches.parquet --column query --epsilon 1 --delta 1e-8 --limit 20
+
+\b
+  zcat access.log.gz | cut -d' ' -f7 |
+    hushcount top - --format lines --epsilon 1 --delta 1e-8 --output top.csv
+"""
+
+
+@click.command(epilog=EPILOG)
+@options.options(
+    options.FILE,
+    *options.SOURCE,
+    *options.USERS,
+    *options.SPARK,
+    options.COUNTERS_BY_ENGINE,
+    options.CHECKPOINT,
+    *options.RELEASE,
+)
+def top(**values: Any) -> None:
+    """Publish the most frequent keys of FILE with differential privacy.
+
+    FILE is CSV, TSV (also .gz, .zst), JSON lines, Parquet or Arrow, a folder or glob of such
+    files, or - for standard input. The table protects one event, not one person; with --user
+    and --max-keys it protects one user.
+    """
+    from hushcount.cli import show
+    from hushcount.cli.interruption import interruptible
+    from hushcount.jobs.top import count_and_release
+
+    style, checkpoint = values.pop("style"), values.pop("checkpoint")
+    request, settings = options.request(values), options.settings(values)
+    users = options.users(values)
+    partitioning = options.partitioning(values, users.user)
+    counters = options.counters(values, partitioning)
+    if partitioning is not None:
+        from hushcount.jobs.spark.release import release_files
+
+        release = release_files(request, partitioning, counters, (settings, users), checkpoint)
+        show.show_release(release, style, settings.limit)
+        return
+    with interruptible(checkpoint), show.progress_bar() as progress:
+        release = count_and_release(
+            request, settings, users=users, counters=counters, checkpoint=checkpoint, progress=progress
+        )
+    show.show_release(release, style, settings.limit)
+    if checkpoint is not None:
+        show.say(("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",)))

@@ -1,0 +1,1 @@
+"""Commands for sketch files: sketch, release, inspect."""

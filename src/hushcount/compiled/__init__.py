@@ -1,0 +1,1 @@
+"""Kernels compiled by numba: the decorator, hashing, and machine instructions that several kernels use."""

@@ -1,0 +1,12 @@
+"""Engines that count on many machines. `hushcount.engines.spark` is loaded on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name == "spark":
+        return import_module("hushcount.jobs.spark.shards")
+    raise AttributeError(f"module 'hushcount.engines' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Compiled loops that read keys as leaves of a hierarchy."""

@@ -1,0 +1,129 @@
+"""Internet addresses from text to numbers, strictly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hushcount.compiled.kernel import kernel
+
+_U = np.uint64
+_DOT, _COLON, _ZERO, _NINE = 46, 58, 48, 57
+
+
+@kernel
+def parse_quad(data: Any, start: Any, end: Any) -> Any:
+    """Four decimal numbers up to 255 with dots between them, as one number; -1 for all other text."""
+    value, part, digits, dots = np.int64(0), np.int64(0), 0, 0
+    if end - start > 15:
+        return np.int64(-1)
+    for place in range(start, end):
+        octet = np.int64(data[place])
+        if octet == _DOT and digits > 0:
+            value, part, digits, dots = (value << 8) | part, np.int64(0), 0, dots + 1
+        elif _ZERO <= octet <= _NINE and not (digits > 0 and part == 0) and 10 * part + octet - _ZERO <= 255:
+            part, digits = 10 * part + octet - _ZERO, digits + 1
+        else:
+            return np.int64(-1)
+    return (value << 8) | part if dots == 3 and digits > 0 else np.int64(-1)
+
+
+@kernel
+def parse_ipv4(data: Any, offsets: Any) -> Any:
+    """The addresses as numbers, and which of them are addresses."""
+    leaves = np.zeros(offsets.size - 1, np.uint64)
+    good = np.zeros(offsets.size - 1, np.bool_)
+    for index in range(leaves.size):
+        value = parse_quad(data, np.int64(offsets[index]), np.int64(offsets[index + 1]))
+        if value >= 0:
+            leaves[index] = _U(value)
+            good[index] = True
+    return leaves, good
+
+
+@kernel
+def hex_digit(octet: Any) -> Any:
+    """The value of a hexadecimal digit in either case; -1 for anything else."""
+    value = np.int64(octet)
+    if 48 <= value <= 57:
+        return value - 48
+    lower = value | 32
+    return lower - 87 if 97 <= lower <= 102 else np.int64(-1)
+
+
+@kernel
+def read_group(data: Any, place: Any, end: Any) -> Any:
+    """Up to four hexadecimal digits: their value, -1 if there are none or more, and the place behind them."""
+    begin, value = place, np.int64(0)
+    while place < end and hex_digit(data[place]) >= 0:
+        value = (value << 4) | hex_digit(data[place])
+        place += 1
+        if place - begin > 4:
+            return np.int64(-1), place
+    return (value if place > begin else np.int64(-1)), place
+
+
+@kernel
+def behind_colon(data: Any, place: Any, end: Any) -> Any:
+    """The place behind a colon, or behind two, and whether there are two; -1 if neither is well-formed."""
+    if place < end and data[place] != _COLON:
+        return np.int64(-1), False
+    if place + 1 < end and data[place + 1] == _COLON:
+        return place + 2, True
+    return (place + 1 if place + 1 < end else np.int64(-1)), False
+
+
+@kernel
+def read_groups(data: Any, start: Any, end: Any, groups: Any) -> Any:
+    """Groups up to the end: how many, and before which of them there was a double colon; -1 if malformed."""
+    count, gap, place = 0, -1, start
+    while 0 <= place < end and count < 8:
+        if place > start or data[place] == _COLON:
+            place, double = behind_colon(data, place, end)
+            if place < 0 or (double and gap >= 0) or (place == start + 1 and not double):
+                return -1, gap
+            gap = count if double else gap
+            if place == end:
+                break
+        begin = place
+        value, place = read_group(data, place, end)
+        if place < end and data[place] == _DOT:
+            value, place = parse_quad(data, begin, end), end
+            groups[count] = value >> 16
+            count += 1
+            value = value & 0xFFFF if value >= 0 and count < 8 else np.int64(-1)
+        if value < 0:
+            return -1, gap
+        groups[count] = value
+        count += 1
+    return (count if place == end else -1), gap
+
+
+@kernel
+def parse_groups(data: Any, start: Any, end: Any, groups: Any) -> Any:
+    """Fill in eight groups, of which a double colon leaves out one or more that are 0; False if malformed."""
+    if end - start < 2 or end - start > 45:
+        return False
+    count, gap = read_groups(data, start, end, groups)
+    if gap < 0 or count < 0:
+        return count == 8
+    for index in range(count - gap):
+        groups[7 - index] = groups[count - 1 - index]
+    groups[gap : 8 - (count - gap)] = 0
+    return count < 8
+
+
+@kernel
+def parse_ipv6(data: Any, offsets: Any) -> Any:
+    """The addresses as rows of 16 bytes, and which of them are addresses."""
+    leaves = np.zeros((offsets.size - 1, 16), np.uint8)
+    good = np.zeros(offsets.size - 1, np.bool_)
+    groups = np.zeros(8, np.int64)
+    for index in range(good.size):
+        good[index] = parse_groups(data, np.int64(offsets[index]), np.int64(offsets[index + 1]), groups)
+        if good[index]:
+            for group in range(8):
+                leaves[index, 2 * group] = groups[group] >> 8
+                leaves[index, 2 * group + 1] = groups[group] & 255
+    return leaves, good

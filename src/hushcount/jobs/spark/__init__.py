@@ -1,0 +1,1 @@
+"""The Spark engine: shards on executors, one release on the driver."""

@@ -1,0 +1,203 @@
+"""`top` for users: bound what each contributes, choose the route by public numbers, count, release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hushcount.errors import ParameterError
+from hushcount.jobs.origin import Origin
+from hushcount.jobs.run import Progress, Request, check_length
+from hushcount.mechanisms.group import for_users, row_budget
+from hushcount.mechanisms.user_routes import EXACT, GROUP, PAMG, Route, user_routes
+from hushcount.privacy import USER, check_count
+from hushcount.sources.duckdb.bounding import AllRows, Bound, BoundedUsers, DistinctPairs
+
+if TYPE_CHECKING:
+    from hushcount.jobs.settings import ReleaseSettings
+    from hushcount.releases.release import Release
+
+COUNTS = ("users", "events")
+ROUTES = {"floor": (GROUP,), "gaussian": (PAMG, EXACT)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserSettings:
+    """Whose rows belong together, how much one user may contribute, and what is counted."""
+
+    user: str | None = None
+    max_keys: int | None = None
+    keep_duplicates: bool = False
+    exact: bool = False
+    count: str = "users"
+    max_events_per_user: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.count not in COUNTS:
+            raise ParameterError(f"count must be one of {', '.join(COUNTS)}, got {self.count}.")
+        if self.user is None:
+            self._refuse_without_user()
+            return
+        needed, other = ("max_keys", "max_events_per_user")[:: 1 if self.count == "users" else -1]
+        if getattr(self, needed) is None:
+            raise ParameterError(
+                f"{needed} must be given with user to count {self.count}; it has no default."
+            )
+        if getattr(self, other) is not None:
+            raise ParameterError(f"{other} does not go with counting {self.count}; give {needed}.")
+        if self.exact and not self.counts_users:
+            raise ParameterError(
+                "exact is for counting each user once; leave out keep_duplicates and events."
+            )
+        check_count(needed, getattr(self, needed))
+
+    def _refuse_without_user(self) -> None:
+        for name in ("max_keys", "keep_duplicates", "exact", "max_events_per_user"):
+            if getattr(self, name):
+                raise ParameterError(f"{name} needs user, a column, got None.")
+        if self.max_keys is not None or self.max_events_per_user is not None or self.count != "users":
+            raise ParameterError("max_keys, max_events_per_user and count need user, a column, got None.")
+
+    @property
+    def counts_users(self) -> bool:
+        """Whether each user counts once for a key."""
+        return self.count == "users" and not self.keep_duplicates
+
+    @property
+    def counted(self) -> str:
+        """What a count is a number of."""
+        return "users" if self.counts_users else "rows"
+
+    def bound(self) -> Bound:
+        """What is kept of a user."""
+        if self.counts_users:
+            return DistinctPairs(self.max_keys or 0)
+        return AllRows((self.max_keys if self.count == "users" else self.max_events_per_user) or 0)
+
+    def notes(self) -> tuple[str, ...]:
+        """What was counted, in words; `max_keys` and the like are public."""
+        largest = self.bound().largest
+        kept = f"{largest} different keys, each once," if self.counts_users else f"{largest} rows in all"
+        what = "users of whom the key was kept" if self.counts_users else "rows kept, not of users"
+        return (
+            f"Of each user at most {kept} are kept, picked by a keyed hash of user and key.",
+            f"count is the number of {what}.",
+        )
+
+
+NO_USERS = UserSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class UserPlan:
+    """One route: its sketch, and how the sketch is released."""
+
+    settings: ReleaseSettings
+    bound: Bound
+    route: Route
+    others: tuple[Route, ...] = ()
+    counted: str = "users"
+
+    def sketch(self, counters: int) -> Any:
+        """An empty sketch of this route."""
+        if self.route.name == PAMG:
+            from hushcount.sketches.user_misra_gries import UserMisraGries
+
+            return UserMisraGries(counters=counters)
+        if self.route.name == EXACT:
+            from hushcount.sketches.exact import Exact
+
+            return Exact()
+        from hushcount.sketches.space_saving import SpaceSaving
+
+        return SpaceSaving(counters=counters)
+
+    def release(self, sketch: Any) -> Release:
+        """Draw the noise: this spends the budget. `sketch` may be a list of shards on the group route."""
+        if self.route.name == GROUP:
+            whole = self.settings.budget
+            each = row_budget(whole, self.bound.largest)
+            rows = replace(self.settings, epsilon=each.epsilon, delta=each.delta)
+            return for_users(rows.release(sketch, USER), whole, self.bound.largest)
+        if self.route.name == EXACT:
+            from hushcount.sketches.user_histogram import UserHistogram
+
+            sketch = UserHistogram(sketch, self.bound.largest)
+        return self.settings.release(sketch, USER)
+
+    def notes(self) -> tuple[str, ...]:
+        """Which route was taken, and why."""
+        if self.settings.domain is not None:
+            return (f"Route {self.route.name}: {self.route.way}.",)
+        taken = f"Route {self.route.name}: {self.route.said(self.counted)}."
+        return (taken, *(f"Not taken, {other.name}: {other.said(self.counted)}." for other in self.others))
+
+
+def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int) -> UserPlan:
+    """The route of the smallest reliable count, by public parameters alone, or the one that is named."""
+    bound = user.bound()
+    if settings.domain is not None:
+        if user.exact:
+            raise ParameterError("exact does not go with a public domain; leave out one of them.")
+        sentence = f"noise for {bound.largest} rows of a user together on every key of the domain"
+        return UserPlan(settings, bound, Route(GROUP, 0, 0, sentence))
+    allowed = allowed_routes(settings.mechanism, user)
+    routes = user_routes(settings.epsilon, settings.delta, bound.largest, counters, user.exact)
+    open_to = [route for route in routes if route.name in allowed]
+    return chosen_plan(settings, user, open_to)
+
+
+def chosen_plan(settings: ReleaseSettings, user: UserSettings, routes: list[Route]) -> UserPlan:
+    """The first of the routes that are possible, in this order."""
+    if not routes:
+        raise ParameterError(
+            f"epsilon is too small for mechanism {settings.mechanism}, got {settings.epsilon:g}."
+        )
+    return UserPlan(settings, user.bound(), routes[0], tuple(routes[1:]), user.counted)
+
+
+def allowed_routes(mechanism: str | None, user: UserSettings) -> tuple[str, ...]:
+    """The routes open to a mechanism, or to any; only the group route counts rows."""
+    if mechanism is not None and mechanism not in ROUTES:
+        raise ParameterError(f"mechanism must be one of {', '.join(ROUTES)} with user, got {mechanism}.")
+    if user.counts_users:
+        return (GROUP, PAMG, EXACT) if mechanism is None else ROUTES[mechanism]
+    if mechanism == "gaussian":
+        raise ParameterError("mechanism must be floor where a user's rows are counted, got gaussian.")
+    return (GROUP,)
+
+
+def count_users(
+    request: Request,
+    settings: ReleaseSettings,
+    user: UserSettings,
+    counters: int,
+    progress: Progress | None = None,
+) -> Release:
+    """Bound, count and release; nothing is written yet."""
+    plan = plan_users(settings, user, counters)
+    sketch = plan.sketch(counters)
+    plan.release(sketch)  # refuse now what would be refused after hours of counting
+    source = replace(request, user=user.user).open()
+    origin = Origin(
+        source.columns.without_user(),
+        USER,
+        (*source.columns.notes, *settings.domain_notes, *user.notes(), *plan.notes()),
+    )
+    tell = (lambda batch: progress(batch.bytes_read, source.size)) if progress else (lambda batch: None)
+    rows = 0
+    for users, keys in BoundedUsers(source, plan.bound).batches(tell):
+        add_rows(sketch, users, keys)
+        rows += len(keys)
+        check_length(rows, settings.max_events)
+    return settings.finished(plan.release(sketch), origin)
+
+
+def add_rows(sketch: Any, users: Any, keys: Any) -> None:
+    """Count rows of users; only UserMisraGries needs to know where a user begins."""
+    from hushcount.sketches.user_misra_gries import UserMisraGries
+
+    if isinstance(sketch, UserMisraGries):
+        sketch.update(keys, users)
+    else:
+        sketch.update(keys)

@@ -1,0 +1,1 @@
+"""Keys: columns of data turned into the keys that are counted, and back."""

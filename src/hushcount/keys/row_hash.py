@@ -1,0 +1,149 @@
+"""Where a key lies in the rows of a linear sketch, and what the cells there say about it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import DataError, ParameterError
+from hushcount.keys.arrays import ByteKeys, Keys, Words
+from hushcount.privacy import check_count
+from hushcount.secure import fresh_key
+
+if TYPE_CHECKING:
+    Counts = npt.NDArray[np.int64]
+
+COUNT_MIN = "count-min"
+COUNT_SKETCH = "count-sketch"
+KINDS = (COUNT_MIN, COUNT_SKETCH)
+LARGEST_DEPTH = 1024
+LARGEST_WIDTH = 1 << 26
+LONGEST_KEY = (1 << 16) - 1
+NO_WEIGHTS = np.zeros(0, np.int64)
+_PRIME = np.uint64((1 << 61) - 1)
+
+
+@dataclass(frozen=True)
+class RowHash:
+    """Pairwise independent hashes, one a row, from one secret or shared key.
+
+    Count-Min reads log2(width) bits of a hash as a place; CountSketch reads one more as a sign.
+    """
+
+    kind: str
+    depth: int
+    width: int
+    key: bytes
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {self.kind}.")
+        if check_count("depth", self.depth) > LARGEST_DEPTH:
+            raise ParameterError(f"depth must be at most {LARGEST_DEPTH}, got {self.depth}.")
+        width = check_count("width", self.width, least=2)
+        if width & (width - 1) or width > LARGEST_WIDTH:
+            raise ParameterError(f"width must be a power of two up to {LARGEST_WIDTH}, got {self.width}.")
+
+    @property
+    def signed(self) -> bool:
+        """Whether cells are sums with signs."""
+        return self.kind == COUNT_SKETCH
+
+    @property
+    def id(self) -> str:
+        """A name of the seed and the size: sketches with the same one can be added."""
+        return hashlib.blake2b(self._public + self.key, digest_size=16).hexdigest()
+
+    def empty(self) -> Counts:
+        """Cells of no events."""
+        return np.zeros((self.depth, self.width), np.int64)
+
+    def update(self, cells: Counts, keys: Keys, weights: Counts = NO_WEIGHTS) -> None:
+        """Add weights, or ones, to the cells of keys."""
+        from hushcount.sketches._kernels import linear
+
+        if isinstance(keys, ByteKeys):
+            linear.update_prints(cells, self._rows, self._fingerprints(keys), weights)
+        else:
+            linear.update_words(cells, self._rows, keys, weights)
+
+    def hashes(self, keys: Keys) -> npt.NDArray[np.uint64]:
+        """The hash of every key in every row: depth x keys."""
+        from hushcount.sketches._kernels import linear
+
+        if isinstance(keys, ByteKeys):
+            return np.asarray(linear.hash_prints(self._rows, self._fingerprints(keys)))
+        return np.asarray(linear.hash_words(self._rows, keys))
+
+    def check(self, keys: Keys) -> None:
+        """Raise for keys that these hashes are not proved for."""
+        if isinstance(keys, ByteKeys) and len(keys) and int(np.diff(keys.offsets).max()) > LONGEST_KEY:
+            raise DataError(f"A key is longer than {LONGEST_KEY} bytes; shorten or hash such keys first.")
+
+    def places(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Numbers of the cells of hashes, row after row."""
+        columns = (hashes >> np.uint64(self.signed)).astype(np.int64)
+        return columns + self.width * np.arange(self.depth, dtype=np.int64)[:, None]
+
+    def estimate(self, values: Counts, hashes: npt.NDArray[np.uint64]) -> Counts:
+        """Counts from the values of the cells of keys: the least (Count-Min), the median (CountSketch)."""
+        if not self.signed:
+            return np.asarray(values.min(axis=0))
+        ordered = np.sort(np.where(hashes & np.uint64(1), -values, values), axis=0)
+        return np.asarray((ordered[(self.depth - 1) // 2] + ordered[self.depth // 2]) // 2)
+
+    def _fingerprints(self, keys: ByteKeys) -> Words:
+        from hushcount.sketches._kernels import linear
+
+        self.check(keys)
+        return np.asarray(linear.fingerprints(keys.data, keys.offsets, self._points))
+
+    @property
+    def _public(self) -> bytes:
+        return f"hushcount {self.kind} {self.depth} x {self.width} ".encode()
+
+    @cached_property
+    def _words(self) -> Words:
+        """Five words a row, one to mix with, two points for fingerprints."""
+        stream = hashlib.shake_256(self._public + self.key).digest(8 * (5 * self.depth + 3))
+        return np.frombuffer(stream, "<u8").astype(np.uint64)
+
+    @cached_property
+    def _rows(self) -> Any:
+        from hushcount.sketches._kernels.linear import Rows
+
+        words = self._words[: 5 * self.depth].reshape(self.depth, 5)
+        shift = np.uint64(64 - (self.width.bit_length() - 1) - self.signed)
+        return Rows(words, self._words[-3] | np.uint64(1), shift, self.signed)
+
+    @property
+    def _points(self) -> Words:
+        return (self._words[-2:] >> np.uint64(3)) % _PRIME
+
+
+def key_of(seed: int | str | bytes | None) -> bytes:
+    """The hash key of a seed; without one a fresh key of the system's secure generator."""
+    if seed is None:
+        return fresh_key() + fresh_key()
+    if isinstance(seed, bool) or not isinstance(seed, int | str | bytes):
+        raise ParameterError(f"seed must be a whole number, text or bytes, got {seed!r}.")
+    text = seed if isinstance(seed, bytes) else f"{type(seed).__name__} {seed}".encode()
+    return hashlib.blake2b(text, digest_size=32, person=b"hushcount seed").digest()
+
+
+def check_weights(weights: Any, largest: int) -> Counts:
+    """Return weights as whole numbers within the bound, or raise."""
+    try:
+        values = np.asarray(weights)
+    except ValueError:  # rows of unlike lengths
+        values = np.zeros((0, 0))
+    if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+        raise ParameterError("weights must be one row of whole numbers.")
+    if values.size and not (-largest <= int(values.min()) and int(values.max()) <= largest):
+        raise ParameterError(f"weights must lie between -{largest} and {largest}, the sketch's max_weight.")
+    return np.ascontiguousarray(values, np.int64)

@@ -1,1 +1,0 @@
-"""TreeHist: heavy items are found prefix by prefix."""

@@ -1,1 +1,0 @@
-"""What clients and collector agree on: manifests, encodings, questions, responses, reports. Pure Python."""

@@ -1,1 +1,0 @@
-"""Compiled loops over arrays; each has an obvious twin in tests."""

@@ -1,0 +1,1 @@
+"""Mechanisms for the counters of a stream sketch."""

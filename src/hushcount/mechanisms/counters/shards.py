@@ -1,0 +1,146 @@
+"""Releases of one summary for each disjoint part of the data: a private floor each, then one histogram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from hushcount.mechanisms import thresholds
+from hushcount.mechanisms.base import (
+    NOTHING_PUBLIC,
+    Claim,
+    PublicParameters,
+    calibrate,
+    check_shape,
+    keep,
+    lies_between,
+)
+from hushcount.mechanisms.counters.floor import ONE_STREAM
+from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometricLaw
+from hushcount.mechanisms.sampling.grid import values_grid
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.privacy import Budget
+from hushcount.releases.release import Release
+from hushcount.shapes import Histogram, Shards
+from hushcount.sketches.merged import sum_by_key
+from hushcount.sketches.shards import KeyShards
+
+if TYPE_CHECKING:
+    from hushcount.mechanisms.base import Counts
+    from hushcount.noise.bits import Bits
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRelease:
+    """Sums over shards of what the counts have above noisy floors, less a truncated geometric.
+
+    Theorem: (epsilon, delta)-DP, whatever the number of shards.
+    Neighbours: add or remove one event.
+    Assumes: as the floor release, in each shard; the shard of an event is a function of the event alone.
+    Parameters: floors f + DLap(epsilon) + A, A = thresholds.shard_margin; K, TruncatedGeometricLaw at
+        (epsilon, delta - P[DLap(epsilon) > A]).
+    Proof: docs/proofs/counters/shards.md. Checked by: tests/privacy/test_shards.py
+    """
+
+    budget: Budget
+    public: PublicParameters = NOTHING_PUBLIC
+    floor_law: DiscreteLaplace = field(init=False)
+    margin: int = field(init=False)
+    law: TruncatedGeometricLaw = field(init=False)
+
+    name: ClassVar[str] = "shards"
+    accepts: ClassVar[tuple[type, ...]] = (Shards,)
+    way_out: ClassVar[str] = "give a list of SpaceSaving or MisraGries sketches"
+    claim: ClassVar[Claim] = Claim(
+        "shard release",
+        "Shard release: private floors, then one key moves by one, are (epsilon, delta)-DP together.",
+        "docs/proofs/counters/shards.md",
+        (*ONE_STREAM, "the shard of an event is a function of the event alone"),
+    )
+
+    def __post_init__(self) -> None:
+        budget = self.budget
+        margin = thresholds.shard_margin(budget.epsilon, budget.delta)
+        law = TruncatedGeometricLaw.of(values_grid(histogram_budget(budget)))
+        calibrate(self, floor_law=DiscreteLaplace(budget.epsilon), margin=margin, law=law)
+
+    def release(self, shape: Shards, bits: Bits) -> Release:
+        """Publish the noisy floors, and each key that keeps at least 1."""
+        check_shape(self, shape)
+        noise = self.floor_law.sample(len(shape.parts), bits)
+        floors = tuple(part.floor + int(z) + self.margin for part, z in zip(shape.parts, noise, strict=True))
+        histogram = above_floors(shape, floors)
+        values = histogram.counts - self.law.sample(len(histogram.counts), bits)
+        published = values >= 1
+        counts = values[published] + self.law.centre
+        parameters = {"shards": len(floors), "margin": self.margin, "largest_noise": self.law.largest}
+        guarantee = self.claim.guarantee(
+            self.budget, self.public.unit, {**parameters, "offset": self.law.centre}
+        )
+        apart = isinstance(shape, KeyShards)
+        error = ShardError(self.law, floors, self.floor_law, self.margin, apart)
+        floor = max(floors) if apart else sum(floors)
+        return Release.of(keep(histogram.keys, published), counts, guarantee, error, floor)
+
+
+def histogram_budget(budget: Budget) -> Budget:
+    """What is left for the histogram of sums: a key isolated below its floor may have spent the rest."""
+    margin = thresholds.shard_margin(budget.epsilon, budget.delta)
+    spent = float(DiscreteLaplace(budget.epsilon).tail(margin + 1)) * (1 + thresholds.SAFETY)
+    return Budget(budget.epsilon, budget.delta - spent)
+
+
+def above_floors(shape: Shards, floors: tuple[int, ...]) -> Histogram:
+    """Sums over shards of max(count - floor, 0), without keys that have nothing above any floor."""
+    keys, heights = [], []
+    for part, floor in zip(shape.parts, floors, strict=True):
+        above: Counts = part.counts - floor
+        keys.append(keep(part.keys, above >= 1))
+        heights.append(above[above >= 1])
+    return Histogram(*sum_by_key(keys, heights))
+
+
+@dataclass(frozen=True, slots=True)
+class ShardError:
+    """The count is H - K + median(K) and H - u <= true <= H + sum of floors + u.
+
+    u is 0 unless a noisy floor f + z + `margin` is below its floor f; `floors` are published. Where keys are
+    `apart`, each in one shard, the largest floor stands in for their sum, and u is that of one floor.
+    """
+
+    noise: TruncatedGeometricLaw
+    floors: tuple[int, ...]
+    floor_law: DiscreteLaplace
+    margin: int
+    apart: bool = False
+
+    def interval(self, confidence: float) -> tuple[int, int]:
+        """One key named beforehand; its shard, if there is only one, does not depend on the noise."""
+        each, missed = self._too_low(1 - confidence, 1 if self.apart else len(self.floors))
+        low, high = self.noise.quantiles(1 - confidence - missed)
+        return self.noise.centre - low + each, high - self.noise.centre + self._lost + each
+
+    def simultaneous(self, confidence: float) -> tuple[int, int]:
+        """All keys at once: the noise is bounded, and no noisy floor is too low by more than u."""
+        each, _ = self._too_low(1 - confidence, len(self.floors))
+        return self.noise.centre + each, self.noise.largest - self.noise.centre + self._lost + each
+
+    def _too_low(self, failure: float, shards: int) -> tuple[int, float]:
+        """(u, p): what a key sees of so many floors is more than u too low with probability at most p."""
+        one = max(self.floor_law.least_tail(failure / (2 * shards)) - self.margin - 1, 0)
+        missed = shards * float(self.floor_law.tail(self.margin + 1 + one))
+        return one if self.apart else shards * one, missed
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What the bounds are made of."""
+        below, above = self.interval(confidence)
+        where = "floor of its shard," if self.apart else f"floors of {len(self.floors)} shards, in all"
+        return (
+            lies_between(confidence, below, above),
+            f"count leaves out what lies below the noisy {where} up to {self._lost}.",
+        )
+
+    @property
+    def _lost(self) -> int:
+        above = [max(floor, 0) for floor in self.floors]
+        return max(above) if self.apart else sum(above)

@@ -1,0 +1,1 @@
+"""Mechanisms for the heavy nodes of a hierarchy."""

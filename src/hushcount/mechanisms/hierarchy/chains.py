@@ -1,0 +1,230 @@
+"""Noise and threshold of the offline release of a hierarchy: what a path of failed tests may give away.
+
+w is the noise of one test, F(t) = P[w < t], q = P[w >= threshold - 1]. One event changes the residuals of one
+path, by one, until the first test on it succeeds. A test fails with probability F(t) in the smaller data and
+F(t - 1) in the larger, for some integer t, or with 1 and 1 - q where the smaller data does not test the node.
+With p and p' the products of these over the tests of a path, the release is (epsilon, delta)-DP if
+p - exp(epsilon) p' <= delta (all fail) and (1 - p') - exp(epsilon) (1 - p) <= delta (some test succeeds)
+for all choices. Derivations: docs/proofs/hierarchy/offline.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import ParameterError
+from hushcount.mechanisms.thresholds import one_of
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.noise.lattice import LEAST_PROBABILITY
+from hushcount.privacy import Budget, check_count
+
+Floats = npt.NDArray[np.float64]
+Law = DiscreteLaplace | DiscreteGaussian
+
+SAFETY = 1e-9
+"""A computed divergence is raised by this much (relatively): rounding never uses up delta."""
+
+LEAST_DELTA = 1e-280
+LARGEST_TESTS = 1 << 16
+LARGEST_SCALE = 1e8
+RAISES = (1.0, 1.0005, 1.001, 1.003, 1.01, 1.03, 1.1, 1.25, 1.5, 2.0)
+_ROUNDING = 1e-12  # more than the relative error of the formulas of a law
+_BITS = 12  # significant bits of a scale
+_FINEST = 1024  # from this deviation on, neighbouring t are taken together
+_STEPS = 32  # thresholds tried beyond the least that untested nodes allow
+_SEARCH = 40  # steps of a golden section search
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A law of noise, and the least threshold at which it is private for paths of `tests` nodes."""
+
+    law: Law
+    threshold: int
+    tests: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """What one failed test may be: hidden = -log F(t), loss = log F(t) / F(t - 1), for all t that matter.
+
+    A product with any other t has p <= `beyond`.
+    """
+
+    hidden: Floats
+    loss: Floats
+    beyond: float
+
+    @classmethod
+    def of(cls, law: Law, threshold: int) -> Failures:
+        """The tests at t < threshold and the node that only the larger data tests; all others cost less."""
+        step = 1 + int(math.sqrt(law.variance) / _FINEST)
+        untested = -math.log1p(-float(law.tail(threshold - 1)))
+        lowest, beyond = _lowest(law, threshold)
+        t = np.arange(lowest, threshold, step)
+        highest = t + (step - 1)  # of each block the most likely to fail, and the greatest loss
+        hidden = np.where(
+            highest >= 1, -np.log1p(-law.tail(np.maximum(highest, 1))), -law.log_tail(1 - highest)
+        )
+        loss = np.append(_loss(law, t), untested) * (1 + _ROUNDING)
+        return cls(np.append(hidden, 0.0) * (1 - _ROUNDING), loss, beyond)
+
+    def all_fail(self, tests: int, epsilon: float) -> float:
+        """An upper bound of p - exp(epsilon) p' over all paths of `tests` nodes."""
+
+        def bound(slope: float) -> float:
+            loss = tests * float(np.max(self.loss - slope * self.hidden))
+            hidden = (epsilon + math.log1p(slope) - loss) / slope
+            if hidden > 0:
+                return math.exp(-hidden) * slope / (1 + slope)
+            return max(-math.expm1(epsilon - loss), 0.0)
+
+        return _least_value(bound) + self.beyond
+
+    def some_succeeds(self, tests: int, epsilon: float) -> float:
+        """An upper bound of (1 - p') - exp(epsilon) (1 - p) over all paths of `tests` nodes."""
+
+        def bound(slope: float) -> float:
+            loss = tests * float(np.max(self.loss - slope * self.hidden))
+            hidden = max(math.log1p(slope) - epsilon - loss, 0.0) / slope
+            return -math.expm1(-hidden - loss - slope * hidden) + math.exp(epsilon) * math.expm1(-hidden)
+
+        return max(_least_value(bound), math.exp(epsilon) * self.beyond - math.expm1(epsilon))
+
+
+def chain_delta(law: Law, threshold: int, tests: int, epsilon: float) -> float:
+    """The delta of the release at epsilon (an upper bound, both ways) for paths of `tests` nodes.
+
+    >>> 0.9e-6 < chain_delta(DiscreteGaussian(15.13), 84, 32, 1.0) < 1e-6
+    True
+    """
+    failures = Failures.of(law, threshold)
+    return (1 + SAFETY) * max(failures.all_fail(tests, epsilon), failures.some_succeeds(tests, epsilon))
+
+
+def calibrate(tests: int, budget: Budget, threshold: int | None = None) -> Chain:
+    """The law of noise for a public threshold, or the one with the least threshold of all.
+
+    >>> chain = calibrate(32, Budget(1.0, 1e-6))
+    >>> chain.threshold, round(float(chain.law.sigma), 1)
+    (84, 15.1)
+    """
+    found = [
+        *chains(laplace, check_count("tests", tests, 2, LARGEST_TESTS), budget),
+        *chains(DiscreteGaussian, tests, budget),
+    ]
+    least = min(found, key=lambda chain: (chain.threshold, chain.law.variance))
+    if threshold is None:
+        return least
+    given = check_count("threshold", threshold)
+    if given < least.threshold:
+        raise ParameterError(
+            f"threshold must be at least {least.threshold} for epsilon = {budget.epsilon:g},"
+            f" delta = {budget.delta:g} and height {tests - 1}, got {given}."
+        )
+    return min((one for one in found if one.threshold <= given), key=lambda chain: chain.law.variance)
+
+
+def laplace(scale: Fraction) -> DiscreteLaplace:
+    """P(w) proportional to exp(-|w| / scale)."""
+    return DiscreteLaplace(1 / scale)
+
+
+@lru_cache(maxsize=256)
+def chains(kind: Callable[[Fraction], Law], tests: int, budget: Budget) -> tuple[Chain, ...]:
+    """Laws of one kind with their least thresholds, from the smallest scale that is private upwards."""
+    if budget.delta < LEAST_DELTA:
+        raise ParameterError(f"delta must be at least {LEAST_DELTA:g} for a tree, got {budget.delta:g}.")
+    least = _least_scale(kind, tests, budget)
+    laws = dict.fromkeys(kind(_rounded_up(least * raised)) for raised in RAISES)
+    found = ((law, _least_threshold(law, tests, budget)) for law in laws)
+    return tuple(Chain(law, threshold, tests) for law, threshold in found if threshold is not None)
+
+
+def _least_scale(kind: Callable[[Fraction], Law], tests: int, budget: Budget) -> float:
+    """A scale below which the failed tests of a path alone exceed delta, up to the ripple of the lattice."""
+
+    def private(scale: float) -> bool:
+        law = kind(_rounded_up(scale))
+        failures = Failures.of(law, _untested_threshold(law, tests, budget.delta))
+        return failures.all_fail(tests, budget.epsilon) * (1 + SAFETY) <= budget.delta
+
+    high = 1 / budget.epsilon
+    while high > LARGEST_SCALE or not private(high):
+        high *= 2
+        if high > LARGEST_SCALE:
+            raise ParameterError(
+                f"epsilon is too small for a tree of height {tests - 1}: the noise would exceed"
+                f" {LARGEST_SCALE:g}, got {budget.epsilon:g}."
+            )
+    low = high / 2
+    while low > 1e-2 and private(low):
+        low, high = low / 2, low
+    while high / low > 1 + 1e-4:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if private(middle) else (middle, high)
+    return high
+
+
+def _least_threshold(law: Law, tests: int, budget: Budget) -> int | None:
+    """The least threshold at which the law is private, or None where failed tests exceed delta at any."""
+    start = _untested_threshold(law, tests, budget.delta)
+    for threshold in range(start, start + _STEPS):
+        if chain_delta(law, threshold, tests, budget.epsilon) <= budget.delta:
+            return threshold
+    return None
+
+
+def _untested_threshold(law: Law, tests: int, delta: float) -> int:
+    """Least threshold with 1 - (1 - q)^tests <= delta: a path of nodes that only the larger data tests."""
+    return max(1, 1 + law.least_tail(max(one_of(tests, delta), LEAST_PROBABILITY)))
+
+
+def _lowest(law: Law, threshold: int) -> tuple[int, float]:
+    """The least t that matters, and the probability to fail below it."""
+    if isinstance(law, DiscreteLaplace):
+        return 1, 0.0  # from there downwards the loss stays the same and failing gets less likely
+    negligible = max(1e-9 * float(law.tail(threshold - 1)), LEAST_PROBABILITY)
+    margin = law.least_tail(min(negligible, 0.1))
+    return 2 - margin, float(law.tail(margin))
+
+
+def _loss(law: Law, t: npt.NDArray[np.int64]) -> Floats:
+    """log F(t) / F(t - 1), by the probability between them, or by tails where that is most of F(t)."""
+    log_fail = np.asarray(law.log_tail(1 - t))
+    between = np.exp(np.asarray(law.log_pmf(t - 1)) - log_fail)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = -np.log1p(-between)
+    return np.where(between < 0.5, near, log_fail - np.asarray(law.log_tail(2 - t)))
+
+
+def _least_value(bound: Callable[[float], float]) -> float:
+    """The least of a quasiconvex function of slopes exp(-30) .. exp(30); each value is an upper bound."""
+    ratio = (math.sqrt(5) - 1) / 2
+    low, high = -30.0, 30.0
+    inner = [high - ratio * (high - low), low + ratio * (high - low)]
+    values = [bound(math.exp(place)) for place in inner]
+    for _ in range(_SEARCH):
+        if values[0] <= values[1]:
+            high = inner[1]
+            inner = [high - ratio * (high - low), inner[0]]
+            values = [bound(math.exp(inner[0])), values[0]]
+        else:
+            low = inner[0]
+            inner = [inner[1], low + ratio * (high - low)]
+            values = [values[1], bound(math.exp(inner[1]))]
+    return min(values)
+
+
+def _rounded_up(scale: float) -> Fraction:
+    """The least rational of few bits that is not below a scale."""
+    unit = Fraction(2) ** (math.frexp(scale)[1] - 1 - _BITS)
+    return math.ceil(Fraction(scale) / unit) * unit

@@ -1,0 +1,190 @@
+"""Noise and threshold of the floor release of several levels at once.
+
+One event moves the number of events, and at each of `height` levels below the root it leaves the pair of
+sketches in one of the states S1 to S6. With j levels in which a count or the floor moves,
+
+    HS <= HS_(1+j)(epsilon) + j P[1 + z1 - z0 >= G] + (height - j) P[max(1 + z1 - z0, z2 - z0) >= G],
+
+HS_i the divergence of i counts that move by one. Derivation: docs/proofs/hierarchy/streaming.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.accounting.composition import laplace_divergences, largest_rate, rounded_down
+from hushcount.errors import ParameterError
+from hushcount.mechanisms import thresholds
+from hushcount.mechanisms.histograms import gaussian_calibration as gaussian
+from hushcount.noise import lattice
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import LEAST_EPSILON, DiscreteLaplace
+
+Floats = npt.NDArray[np.float64]
+
+SHARES = tuple(
+    np.geomspace(0.01, 0.98, 24).tolist()
+)  # of delta, for what moves; the rest hides isolated keys
+LEAST_DELTA = 1e-280  # tails below are no longer told apart by floating point numbers
+_ROOT_TWO = math.sqrt(2)
+
+
+class LevelNoise(Protocol):
+    """Noise for every floor and count, with what the calibration asks of it."""
+
+    @property
+    def law(self) -> DiscreteLaplace | DiscreteGaussian:
+        """The law of each noise."""
+        ...
+
+    @property
+    def words(self) -> str:
+        """The noise, and how the levels are composed, in words."""
+        ...
+
+    def divergences(self, most: int, epsilon: float) -> Floats:
+        """HS_1, ..., HS_most, or bounds above them."""
+        ...
+
+    def difference_tail(self, least: int) -> float:
+        """P[z1 - z0 >= least], or a bound above it."""
+        ...
+
+    def isolated_tail(self, threshold: int) -> float:
+        """P[max(1 + z1 - z0, z2 - z0) >= threshold], or a bound above it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLevels:
+    """z ~ DLap(rate); everything here is exact."""
+
+    rate: float
+
+    @property
+    def law(self) -> DiscreteLaplace:
+        """The law of each noise."""
+        return DiscreteLaplace(self.rate)
+
+    @property
+    def words(self) -> str:
+        """The noise, and how the levels are composed, in words."""
+        return f"discrete Laplace of rate {self.rate:g}, levels composed exactly"
+
+    def divergences(self, most: int, epsilon: float) -> Floats:
+        """HS_1, ..., HS_most."""
+        return laplace_divergences(most, self.rate, epsilon)[1:]
+
+    def difference_tail(self, least: int) -> float:
+        """P[z1 - z0 >= least]."""
+        return math.exp(thresholds.log_difference_tail(self.rate, least)) if least > 0 else 1.0
+
+    def isolated_tail(self, threshold: int) -> float:
+        """P[max(1 + z1 - z0, z2 - z0) >= threshold]."""
+        return math.exp(thresholds.log_floor_tail(self.rate, threshold))
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianLevels:
+    """z ~ discrete Gaussian(sigma); P[z1 - z0 = s] <= P[z1 = z0] exp(-s^2 / (4 sigma^2))."""
+
+    sigma: float
+
+    @property
+    def law(self) -> DiscreteGaussian:
+        """The law of each noise."""
+        return DiscreteGaussian(self.sigma)
+
+    @property
+    def words(self) -> str:
+        """The noise, and how the levels are composed, in words."""
+        return f"discrete Gaussian of sigma {self.sigma:g}, levels composed on the integers"
+
+    def divergences(self, most: int, epsilon: float) -> Floats:
+        """Bounds above HS_1, ..., HS_most."""
+        return np.exp(gaussian.log_hockey_stick(np.arange(1.0, most + 1), epsilon, self.sigma))
+
+    def difference_tail(self, least: int) -> float:
+        """Return a bound above P[z1 - z0 >= least] (docs/proofs/histograms/gaussian.md, section 3)."""
+        if least < 1:
+            return 1.0
+        first, spread = np.array([float(least)]), np.array([_ROOT_TWO * self.sigma])
+        log_first = gaussian.log_peak(np.array([2.0]), self.sigma) - (first / (2 * self.sigma)) ** 2
+        return min(1.0, float((np.exp(log_first) * gaussian.ratio(first, spread))[0]))
+
+    def isolated_tail(self, threshold: int) -> float:
+        """A bound above P[max(1 + z1 - z0, z2 - z0) >= threshold]: the sum over both."""
+        return self.difference_tail(threshold - 1) + self.difference_tail(threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratedLevels:
+    """The noise, and the least height above the noisy floor at which a node of a level is published."""
+
+    noise: LevelNoise
+    threshold: int
+
+
+@lru_cache(maxsize=256)
+def calibrated_levels(epsilon: float, delta: float, height: int) -> CalibratedLevels:
+    """The law with the lowest threshold G for a hierarchy of this height; of equals the one with less noise.
+
+    >>> found = calibrated_levels(1.0, 1e-6, 31)
+    >>> found.threshold, found.noise.law
+    (195, DiscreteGaussian(sigma=24.28125))
+    """
+    _check_range(epsilon, delta, height)
+    found = [
+        CalibratedLevels(noise, threshold)
+        for noise in _tried(epsilon, delta, height)
+        if (threshold := least_threshold(noise, epsilon, delta, height)) is not None
+    ]
+    return min(found, key=lambda one: (one.threshold, one.noise.law.variance))
+
+
+def _check_range(epsilon: float, delta: float, height: int) -> None:
+    """Raise where the noise cannot be drawn or its tails cannot be computed."""
+    if delta < LEAST_DELTA:
+        raise ParameterError(f"delta must be at least {LEAST_DELTA:g} for a tree, got {delta:g}.")
+    least = 2 * (height + 1) * LEAST_EPSILON
+    if epsilon < least:
+        raise ParameterError(
+            f"epsilon must be at least {least:g} for a streaming tree of height {height}, got {epsilon:g}."
+        )
+
+
+def least_threshold(noise: LevelNoise, epsilon: float, delta: float, height: int) -> int | None:
+    """The least G >= 1 for which this noise is private, or None if there is none."""
+    target = delta * (1 - gaussian.SAFETY)
+    moved = noise.divergences(height + 1, epsilon)
+    if moved.max() >= target:
+        return None
+    return lattice._least(lambda least: least >= 1 and spent(noise, moved, least) <= target)
+
+
+def spent(noise: LevelNoise, moved: Floats, threshold: int) -> float:
+    """The largest bound over all numbers j of levels that move; `moved` holds HS_1, ..., HS_(1 + height)."""
+    j = np.arange(len(moved))
+    one, two = noise.difference_tail(threshold - 1), noise.isolated_tail(threshold)
+    return float((moved + j * one + j[::-1] * two).max())
+
+
+def _tried(epsilon: float, delta: float, height: int) -> Iterator[LevelNoise]:
+    """Basic composition (which nothing can refuse), then both laws over a range of scales."""
+    moved = height + 1
+    yield LaplaceLevels(rounded_down(epsilon / moved))
+    for share in SHARES:
+        yield LaplaceLevels(largest_rate(moved, epsilon, share * delta))
+    try:
+        least = gaussian.least_sigma(epsilon, delta, moved)
+    except ParameterError:  # an epsilon so small that Laplace noise alone can be drawn
+        return
+    for raised in gaussian.RAISES:
+        yield GaussianLevels(math.ceil(least * raised * gaussian.GRAIN) / gaussian.GRAIN)

@@ -1,0 +1,173 @@
+"""The offline release of a hierarchy: independent noise for every node, from the leaves up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from hushcount.mechanisms.base import Claim, check_calibrated, check_shape, needed
+from hushcount.mechanisms.hierarchy._kernels.walk import LEAF, ROWS, Leaves, Path, walk
+from hushcount.mechanisms.hierarchy.chains import Law, calibrate
+from hushcount.mechanisms.hierarchy.totals import SumError
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
+from hushcount.releases.tree import TreeRelease, TreeRows
+from hushcount.shapes import LeafBatch, LeafCounts
+
+if TYPE_CHECKING:
+    from hushcount.hierarchies.base import Hierarchy
+    from hushcount.noise.bits import Bits
+
+Integers = npt.NDArray[np.int64]
+
+BLOCK = 1 << 15  # noises drawn together
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchyRelease:
+    """Nodes whose noisy residual reaches the threshold, from the leaves up, with the noisy residual itself.
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one event.
+    Assumes: the leaf of an event is a function of its key; all paths of the hierarchy have the same length.
+    Parameters: independent noise w on the residual of every node with residual >= 1, discrete Laplace or
+        Gaussian; a public threshold, not below the least private one, hierarchy_calibration.calibrate.
+    Proof: docs/proofs/hierarchy/offline.md. Checked by: tests/privacy/test_hierarchy.py
+    """
+
+    budget: Budget
+    height: int
+    threshold: int | None = None  # None takes the least private one
+    unit: PrivacyUnit = EVENT
+    law: Law = field(init=False)
+
+    name: ClassVar[str] = "hierarchy-offline"
+    accepts: ClassVar[tuple[type, ...]] = (LeafCounts,)
+    way_out: ClassVar[str] = "count leaves with count_leaves, or name hierarchy-streaming for a sketch"
+    claim: ClassVar[Claim] = Claim(
+        "noisy residuals of a hierarchy",
+        "Independent noise on the residuals of all nodes, calibrated for the tests of one path, is"
+        " (epsilon, delta)-DP.",
+        "docs/proofs/hierarchy/offline.md",
+        ("the leaf of an event is a function of its key",),
+    )
+
+    def __post_init__(self) -> None:
+        height = check_count("height", self.height)
+        if self.threshold is not None:
+            check_count("threshold", self.threshold, most=LARGEST_COUNT)
+        chain = calibrate(height + 1, self.budget, self.threshold)
+        object.__setattr__(self, "law", chain.law)
+        object.__setattr__(self, "threshold", self.threshold or chain.threshold)
+
+    def release(self, shape: LeafCounts, bits: Bits) -> TreeRelease:
+        """Publish the heavy nodes; memory grows with what is published only."""
+        check_shape(self, shape)
+        check_calibrated("height", shape.hierarchy.height, self.height)
+        tau = needed(self.name, "threshold", self.threshold)
+        rows = tree_rows(shape.hierarchy, _Walk(self.law, tau, bits).published(shape))
+        hierarchy = shape.hierarchy
+        unit = self.unit if shape.unit == EVENT else shape.unit  # events may go by another name
+        guarantee = replace(self.guarantee(hierarchy), unit=unit)
+        return TreeRelease(rows, guarantee, SumError(self.law, tau), tau, hierarchy.name, self.height)
+
+    def guarantee(self, hierarchy: Hierarchy) -> Guarantee:
+        """The guarantee of a release of this hierarchy."""
+        tau = needed(self.name, "threshold", self.threshold)
+        public: dict[str, int | float | str] = {
+            "hierarchy": hierarchy.name,
+            "height": self.height,
+            "threshold": tau,
+        }
+        return self.claim.guarantee(self.budget, self.unit, public | _noise(self.law))
+
+
+def _noise(law: Law) -> dict[str, int | float | str]:
+    if isinstance(law, DiscreteLaplace):
+        return {"noise": "discrete Laplace", "scale": float(1 / law.exact_epsilon)}
+    return {"noise": "discrete Gaussian", "sigma": float(law.sigma)}
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Published nodes, all of a subtree before its top; `sizes` counts the rows of a subtree with its top.
+
+    A node is named by one of its leaves and its level.
+    """
+
+    leaves: pa.Array
+    levels: Integers
+    residuals: Integers
+    sizes: Integers
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One pass over sorted leaves; the noise is drawn in blocks and used up value by value."""
+
+    law: Law
+    threshold: int
+    bits: Bits
+    noise: Integers = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def published(self, shape: LeafCounts) -> Iterator[Published]:
+        """What is published while the leaves go by, and when the path of the last one is closed."""
+        path = Path.of(shape.hierarchy.height)
+        before = pa.array([], shape.hierarchy.leaf_type)
+        for batch in shape.batches():
+            yield from self._through(batch, before, path)
+            before = batch.leaves[-1:]
+        end = LeafBatch(before[:0], np.zeros(1, np.int64), np.full(1, -1, np.int16))
+        yield from self._through(end, before, path)
+
+    def _through(self, batch: LeafBatch, before: pa.Array, path: Path) -> Iterator[Published]:
+        rows = np.empty((BLOCK, 4), np.int64)
+        path.cursor[LEAF] = 0
+        while path.cursor[LEAF] < len(batch.counts):
+            start = path.cursor[ROWS]
+            used = walk(Leaves(batch.counts, batch.shared), path, self.noise, self.threshold, rows)
+            self.noise = self.noise[used:]
+            found = rows[: path.cursor[ROWS] - start]
+            if len(found):
+                yield _published(found, batch.leaves, before)
+            if not len(self.noise):
+                self.noise = self.law.sample(BLOCK, self.bits)
+
+
+def _published(rows: Integers, leaves: pa.Array, before: pa.Array) -> Published:
+    """The rows of the kernel with their leaves: -1 is the last leaf of the batch before."""
+    place, level, value, size = rows.T.copy()
+    earlier = int(np.count_nonzero(place < 0))
+    named = [before.take(pa.array(np.zeros(earlier, np.int64))), leaves.take(pa.array(place[earlier:]))]
+    return Published(pa.concat_arrays(named), level, value, size)
+
+
+def tree_rows(hierarchy: Hierarchy, published: Iterable[Published]) -> TreeRows:
+    """The rows of a release: totals are sums over subtrees, a parent is the nearest published ancestor."""
+    none = np.empty(0, np.int64)
+    parts = [Published(pa.array([], hierarchy.leaf_type), none, none, none), *published]
+    levels, residuals, sizes = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("levels", "residuals", "sizes")
+    )
+    leaves = pa.concat_arrays([part.leaves for part in parts])
+    sums = np.concatenate(([0], np.cumsum(residuals)))
+    after = np.arange(1, len(levels) + 1)
+    totals = sums[after] - sums[after - sizes]
+    labels = hierarchy.labels(leaves, levels.astype(np.int16))
+    return TreeRows(labels, levels, _parents(sizes), residuals, totals)
+
+
+def _parents(sizes: Integers) -> Integers:
+    """The row of the nearest published ancestor, or -1, from subtrees that stand before their tops."""
+    parents = np.full(len(sizes), -1, dtype=np.int64)
+    tops: list[int] = []
+    for row, size in enumerate(sizes.tolist()):
+        while tops and tops[-1] > row - size:
+            parents[tops.pop()] = row
+        tops.append(row)
+    return parents

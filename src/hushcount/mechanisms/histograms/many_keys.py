@@ -1,0 +1,101 @@
+"""How far counts may lie from the truth when a sketch only ever left something out of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hushcount.mechanisms import thresholds
+from hushcount.mechanisms.base import (
+    PublicParameters,
+    Thresholded,
+    check_calibrated,
+    check_shape,
+    keep,
+    lies_between,
+    needed,
+)
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.releases.release import Release
+from hushcount.shapes import ManyKeys
+
+if TYPE_CHECKING:
+    from hushcount.noise.bits import Bits
+
+
+def release_many_keys(
+    mechanism: Thresholded[DiscreteGaussian | DiscreteLaplace], shape: ManyKeys, bits: Bits, **scale: float
+) -> Release:
+    """Publish each key whose noisy count reaches the threshold; `scale` of the noise goes with it."""
+    public = mechanism.public
+    check_shape(mechanism, shape)
+    check_calibrated("moved", shape.moved, needed(mechanism.name, "moved", public.moved))
+    counts = shape.counts + mechanism.law.sample(len(shape.counts), bits)
+    published = counts >= mechanism.threshold
+    parameters = {"threshold": mechanism.threshold, **scale, "moved": shape.moved}
+    guarantee = mechanism.claim.guarantee(mechanism.budget, public.unit, {**parameters})
+    error = LowerEstimateError.of(mechanism.law, shape, public)
+    return Release.of(keep(shape.keys, published), counts[published], guarantee, error)
+
+
+@dataclass(frozen=True, slots=True)
+class LowerEstimateError:
+    """The count is c + z with c <= true <= c + left out.
+
+    `left_out` is a public bound on what the sketch left out: 0 for exact counts, None where there is none.
+    """
+
+    law: DiscreteGaussian | DiscreteLaplace
+    candidates: int | None
+    left_out: int | None
+
+    @classmethod
+    def of(
+        cls, law: DiscreteGaussian | DiscreteLaplace, shape: ManyKeys, public: PublicParameters
+    ) -> LowerEstimateError:
+        """The error of a release of this shape."""
+        if shape.parts is None:
+            return cls(law, shape.candidates, 0)
+        left_out = None if public.max_events is None else public.max_events // shape.parts
+        return cls(law, shape.candidates, left_out)
+
+    def interval(self, confidence: float) -> tuple[int, int | None]:
+        """One key named beforehand; no upper end without a public length."""
+        return self._bounds(1 - confidence)
+
+    def simultaneous(self, confidence: float) -> tuple[int, int | None] | None:
+        """All candidates at once, where a public number bounds how many there are."""
+        if self.candidates is None:
+            return None
+        return self._bounds(thresholds.one_of(self.candidates, 1 - confidence))
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What the bounds are made of."""
+        if self.left_out == 0:
+            below, above = self.interval(confidence)
+            return lies_between(confidence, below, above or 0), "Counts are exact up to noise."
+        return lower_estimate_sentences(confidence, self.interval(confidence), self.left_out)
+
+    def _bounds(self, failure: float) -> tuple[int, int | None]:
+        if self.left_out is None:
+            return max(self.law.least_tail(failure) - 1, 0), None
+        noise = self.law.two_sided(failure)
+        return noise, self.left_out + noise
+
+
+def lower_estimate_sentences(
+    confidence: float, bounds: tuple[int, int | None], left_out: int | None
+) -> tuple[str, str]:
+    """What an interval means where the sketch left something out: up to `left_out`, or nobody knows."""
+    below, above = bounds
+    if above is None:
+        return (
+            f"With confidence {confidence:g} the true count of a key named beforehand is at least"
+            f" count - {below}.",
+            "count is a lower estimate with noise; max_events would bound what the sketch left out.",
+        )
+    return (
+        lies_between(confidence, below, above),
+        f"The sketch may have left out up to {left_out}, by max_events and its counters.",
+    )

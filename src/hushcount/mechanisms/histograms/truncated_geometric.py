@@ -1,0 +1,230 @@
+"""The truncated geometric: the most keys that a private histogram can publish."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.mechanisms.base import (
+    NOTHING_PUBLIC,
+    Claim,
+    PublicParameters,
+    calibrate,
+    check_calibrated,
+    check_shape,
+    keep,
+    lies_between,
+    needed,
+)
+from hushcount.mechanisms.histograms.public_floor import above_floor, public_floor
+from hushcount.mechanisms.sampling.grid import Grid, values_grid
+from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.sampling.rows import stationary_masses
+from hushcount.privacy import Budget
+from hushcount.releases.release import Release
+from hushcount.shapes import FloorCounters, Histogram
+
+if TYPE_CHECKING:
+    from hushcount.noise.bits import Bits
+
+WORD = 64
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedGeometricLaw:
+    """K in 0..n-1 with P(K < k) = pi*_k: delta, E delta, E^2 delta, ... to the middle, then down again.
+
+    `masses` are the integers pi*_0 .. pi*_n over 2^width. Drawn exactly: a uniform integer against them.
+    """
+
+    masses: tuple[int, ...]
+    width: int
+
+    @classmethod
+    def of(cls, grid: Grid) -> TruncatedGeometricLaw:
+        """The law of a grid."""
+        return cls(stationary_masses(grid), grid.width)
+
+    @property
+    def centre(self) -> int:
+        """The median of K, subtracted so that published counts are centred on the truth."""
+        return bisect_right(self.masses, 1 << (self.width - 1)) - 1
+
+    @property
+    def largest(self) -> int:
+        """The largest value of K."""
+        return len(self.masses) - 2
+
+    def cumulative(self) -> Floats:
+        """P(K < k) for k = 0..n as floats."""
+        return np.array([mass / (1 << self.width) for mass in self.masses])
+
+    def quantiles(self, failure: float) -> tuple[int, int]:
+        """(low, high) with P(K < low) <= failure / 2 and P(K > high) <= failure / 2."""
+        half = math.floor(failure / 2 * 2.0**53) << (self.width - 53)
+        low = bisect_right(self.masses, half) - 1
+        high = bisect_left(self.masses, (1 << self.width) - half) - 1
+        return low, high
+
+    def sample(self, size: int, bits: Bits) -> npt.NDArray[np.int64]:
+        """Draw `size` independent values."""
+        words = bits.words(size)
+        heads = _heads(self)
+        values = np.searchsorted(heads, words, side="left")
+        ties = np.flatnonzero(heads[np.minimum(values, len(heads) - 1)] == words)
+        for tie in ties.tolist():  # the first 64 bits leave it open: about one in 10^16
+            values[tie] = bisect_right(self.masses, uniform_from(int(words[tie]), self.width, bits)) - 1
+        return values.astype(np.int64)
+
+
+@lru_cache(maxsize=32)
+def _heads(law: TruncatedGeometricLaw) -> npt.NDArray[np.uint64]:
+    """The first 64 bits of pi*_1 .. pi*_(n-1)."""
+    return np.array([mass >> (law.width - WORD) for mass in law.masses[1:-1]], dtype=np.uint64)
+
+
+def uniform_from(word: int, width: int, bits: Bits) -> int:
+    """A uniform integer below 2^width whose first 64 bits are given."""
+    rest = int.from_bytes(bits.bytes((width - WORD) // 8), "big")
+    return word << (width - WORD) | rest
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedGeometric:
+    """Counts less a truncated geometric, published while at least 1 is left.
+
+    Theorem: (epsilon, delta)-DP, and no (epsilon, delta)-DP release publishes a key with higher probability.
+    Neighbours: add or remove one event.
+    Assumes: one key moves by one; only keys with a count of at least 1 are in the histogram.
+    Parameters: K, TruncatedGeometricLaw; published count = count - K + median of K.
+    Proof: docs/proofs/sampling/sample.md, section 3. Checked by: tests/privacy/test_sample_integers.py
+    """
+
+    budget: Budget
+    public: PublicParameters = NOTHING_PUBLIC
+    law: TruncatedGeometricLaw = field(init=False)
+
+    name: ClassVar[str] = "truncated-geometric"
+    accepts: ClassVar[tuple[type, ...]] = (Histogram,)
+    way_out: ClassVar[str] = 'use mechanism="floor", count with Exact, or give max_events for "public-floor"'
+    claim: ClassVar[Claim] = Claim(
+        "truncated geometric",
+        "Truncated geometric: counts less K, published from 1 on, are (epsilon, delta)-DP.",
+        "docs/proofs/sampling/sample.md",
+        ("one event moves one count by one",),
+    )
+
+    def __post_init__(self) -> None:
+        calibrate(self, law=TruncatedGeometricLaw.of(values_grid(self.budget)))
+
+    def release(self, shape: Histogram, bits: Bits) -> Release:
+        """Publish each key that keeps at least 1."""
+        check_shape(self, shape)
+        return _release(self, shape, bits, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFloorRelease:
+    """The truncated geometric on what the counters of one SpaceSaving stream have above a public floor.
+
+    Theorem: (epsilon, delta)-DP for streams of at most max_events events.
+    Neighbours: add or remove one event.
+    Assumes: as the floor release, and a public bound max_events on the length.
+    Parameters: floor max_events // parts + 1; K, TruncatedGeometricLaw.
+    Proof: docs/proofs/sampling/sample.md, section 7. Checked by: tests/privacy/test_public_floor.py
+    """
+
+    budget: Budget
+    public: PublicParameters
+    law: TruncatedGeometricLaw = field(init=False)
+    floor: int = field(init=False)
+
+    name: ClassVar[str] = "public-floor"
+    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    way_out: ClassVar[str] = 'use mechanism="truncated-geometric"'
+    claim: ClassVar[Claim] = Claim(
+        "truncated geometric above a public floor",
+        "Truncated geometric above a public floor is (epsilon, delta)-DP for at most max_events events.",
+        "docs/proofs/sampling/sample.md",
+        ("unit updates in stream order", "the stream holds at most max_events events"),
+    )
+
+    def __post_init__(self) -> None:
+        longest = needed(self.name, "max_events", self.public.max_events)
+        parts = needed(self.name, "parts", self.public.parts)
+        law = TruncatedGeometricLaw.of(values_grid(self.budget))
+        calibrate(self, law=law, floor=public_floor(longest, parts))
+
+    def release(self, shape: FloorCounters, bits: Bits) -> Release:
+        """Publish each candidate that keeps at least 1 above the public floor."""
+        check_shape(self, shape)
+        check_calibrated("parts", shape.parts, needed(self.name, "parts", self.public.parts))
+        longest = needed(self.name, "max_events", self.public.max_events)
+        return _release(self, above_floor(shape, longest), bits, self.floor)
+
+
+def _release(
+    mechanism: TruncatedGeometric | PublicFloorRelease, shape: Histogram, bits: Bits, floor: int
+) -> Release:
+    law = mechanism.law
+    values = shape.counts - law.sample(len(shape.counts), bits)
+    published = values >= 1
+    counts = values[published] + (law.centre + floor)
+    parameters: dict[str, int | float | str] = {"largest_noise": law.largest, "offset": law.centre + floor}
+    if mechanism.public.max_events is not None:
+        parameters["max_events"] = mechanism.public.max_events
+    guarantee = mechanism.claim.guarantee(mechanism.budget, mechanism.public.unit, parameters)
+    error = TruncatedGeometricError(law, mechanism.budget, floor)
+    return Release.of(keep(shape.keys, published), counts, guarantee, error)
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedGeometricError:
+    """The count is c - K + median(K) with a bounded K, and c - (floor - 1) <= true <= c."""
+
+    noise: TruncatedGeometricLaw
+    budget: Budget
+    floor: int = 0
+
+    @property
+    def law(self) -> SampleLaw:
+        """How likely each value is for each count, for estimates."""
+        return SampleLaw.of(self.budget)
+
+    @property
+    def offset(self) -> int:
+        """What the floor took off every count."""
+        return self.floor
+
+    def interval(self, confidence: float) -> tuple[int, int]:
+        """One key named beforehand."""
+        low, high = self.noise.quantiles(1 - confidence)
+        return self.noise.centre - low + self._sketch, high - self.noise.centre
+
+    def simultaneous(self, confidence: float) -> tuple[int, int]:
+        """All keys at once and with certainty: the noise is bounded."""
+        return self.noise.centre + self._sketch, self.noise.largest - self.noise.centre
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What the bounds are made of."""
+        below, above = self.interval(confidence)
+        least, most = self.simultaneous(confidence)
+        return (
+            lies_between(confidence, below, above),
+            f"The noise is bounded: every true count lies between count - {least} and count + {most}.",
+        )
+
+    def values(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The sanitised values 1, 2, ... that published counts stand for."""
+        return counts - (self.noise.centre + self.floor)
+
+    @property
+    def _sketch(self) -> int:
+        return max(self.floor - 1, 0)

@@ -1,0 +1,199 @@
+"""Noise for cells, and the error envelope: how far a noisy estimate can exceed the truth, on the integers.
+
+Derivations: docs/proofs/linear/cells.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from hushcount.errors import ParameterError
+from hushcount.keys.row_hash import COUNT_MIN, LONGEST_KEY
+from hushcount.mechanisms.thresholds import SAFETY
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.sketches.linear import at_least_half
+
+Law = DiscreteLaplace | DiscreteGaussian
+
+LEAST_SIGMA = 1.0  # below, the law of the sum of noises is not close to a discrete Gaussian
+LARGEST_SCALE = 1e7
+LARGEST_WEIGHT = 1 << 16
+LARGEST_WIDTH = 1 << 18
+DEEPEST = 96
+NEAR = 1.05  # a shallower sketch is taken if it reaches nearly as low: it is as much faster
+LEAST_ROW = 1e-15
+SPLITS = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
+
+
+def cell_law(kind: str, depth: int, max_weight: int, epsilon: float, delta: float) -> Law:
+    """The noise of each cell when one event moves `depth` cells by at most `max_weight`."""
+    if kind == COUNT_MIN:
+        return DiscreteLaplace(Fraction(epsilon) / (depth * max_weight))
+    return DiscreteGaussian(gaussian_sigma(depth, epsilon, delta, max_weight))
+
+
+def gaussian_divergence(depth: int, sigma: float, epsilon: float, weights: int = 1) -> float:
+    """An upper bound on HS when `depth` cells with discrete Gaussian noise move by 1, or up to `weights`.
+
+    The loss depends on the sum S of the noises only, and S is a discrete Gaussian of variance
+    depth sigma^2 up to a factor `sum_ratio`: HS <= ratio (P[S >= m] - exp(epsilon) P[S >= m + d v]), m the
+    least integer above epsilon sigma^2 / v - d v / 2.
+
+    >>> round(1e6 * gaussian_divergence(1, 4.225, 1.0), 4), round(1e6 * gaussian_divergence(1, 4.231, 1.0), 4)
+    (1.0187, 0.9993)
+    """
+    law = DiscreteGaussian(sigma * math.sqrt(depth))
+    square = Fraction(sigma) ** 2
+    least = [
+        math.floor(Fraction(epsilon) * square / v - Fraction(depth * v, 2)) + 1 for v in range(1, weights + 1)
+    ]
+    start = np.array(least, np.int64)
+    moved = depth * np.arange(1, weights + 1, dtype=np.int64)
+    upper = np.asarray(law.tail(start))
+    excess = upper * (1 + SAFETY) - math.exp(epsilon) * np.asarray(law.tail(start + moved))
+    return sum_ratio(depth, sigma) * float(excess.max())
+
+
+def sum_ratio(draws: int, sigma: float) -> float:
+    """How far P[sum of draws = s] can differ, as a factor, from a discrete Gaussian of the same variance."""
+    q = math.exp(-((math.pi * sigma) ** 2))
+    zeta = 2 * q / (1 - q)
+    return math.exp((draws - 1) * (math.log1p(zeta) - math.log1p(-zeta)))
+
+
+@lru_cache(maxsize=1024)
+def gaussian_sigma(depth: int, epsilon: float, delta: float, max_weight: int = 1) -> float:
+    """A sigma that is enough for `depth` cells, and within a few parts in ten thousand the least.
+
+    >>> round(gaussian_sigma(1, 1.0, 1e-6), 2)
+    4.23
+    """
+    if max_weight > LARGEST_WEIGHT:
+        raise ParameterError(
+            f"max_weight must be at most {LARGEST_WEIGHT} for CountSketch, got {max_weight}."
+        )
+    low, high = LEAST_SIGMA, LEAST_SIGMA
+    while gaussian_divergence(depth, high, epsilon, max_weight) > delta:
+        low, high = high, 2 * high
+        if high * math.sqrt(depth) > LARGEST_SCALE:
+            raise ParameterError(f"epsilon must be larger for cells with Gaussian noise, got {epsilon:g}.")
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        enough = gaussian_divergence(depth, middle, epsilon, max_weight) <= delta
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Size and threshold of an error-envelope release, from public numbers only.
+
+    Outside an event of probability `beta`, no key that is not tracked is estimated above `threshold`.
+    """
+
+    kind: str
+    depth: int
+    width: int
+    collisions: int  # what other keys add to a row, but for a chance of its share
+    noise: int  # what noise adds to a row, but for a chance of its share
+    threshold: int  # published are estimates above it
+    beta: float
+    law: Law
+
+    @property
+    def reach(self) -> int:
+        """The count from which on a key is published with a chance of about one half or more."""
+        return self.threshold + 1 + self.centre
+
+    @property
+    def centre(self) -> int:
+        """What noise takes from an estimate with a chance of one half: a public number to add again."""
+        if self.kind == COUNT_MIN:  # all of `depth` noises are above -m with a chance of one half
+            return self.law.least_tail(1 - 2 ** (-1 / self.depth)) - 1
+        return 0
+
+
+@lru_cache(maxsize=64)
+def plan_envelope(kind: str, max_events: int, counters: int, epsilon: float, delta: float) -> Envelope:
+    """The shallowest size that publishes keys nearly as light as any does, as wide as there are counters."""
+    spent = 0.0 if kind == COUNT_MIN else delta / 2
+    width = min(max(1 << (counters - 1).bit_length(), 256), LARGEST_WIDTH)
+    beta = envelope_beta(max_events, epsilon, delta - spent)
+    plans = []
+    for depth in _depths(kind):
+        if row_failure(kind, depth, beta / max_events) > LEAST_ROW:
+            law = cell_law(kind, depth, 1, epsilon, spent)
+            plans.append(envelope_of((kind, depth, width), (max_events, counters), beta, law))
+    least = min(plan.reach for plan in plans)
+    return next(plan for plan in plans if plan.reach <= NEAR * least)
+
+
+def envelope_of(size: tuple[str, int, int], stream: tuple[int, int], beta: float, law: Law) -> Envelope:
+    """The lowest threshold of one depth and width, over the ways to split the failure of a row."""
+    max_events, counters = stream
+    empty = Envelope(*size, 0, 0, 0, beta, law)
+    collisions, noise = envelope_bounds(empty, max_events, beta / max_events)
+    threshold = max_events // counters + 1 + collisions + noise
+    return replace(empty, collisions=collisions, noise=noise, threshold=threshold)
+
+
+def envelope_bounds(plan: Envelope, max_events: int, failure: float) -> tuple[int, int]:
+    """(collisions, noise): their sum bounds what an estimate has above the truth, but for `failure`."""
+    row = row_failure(plan.kind, plan.depth, failure)
+    share = plan.width if plan.kind == COUNT_MIN else 2 * plan.width  # colliding keys must agree in sign too
+    splits = [_bounds(max_events / share, row, split, plan.law) for split in SPLITS]
+    collisions, noise = min(splits, key=sum)
+    return min(collisions, max_events), noise
+
+
+def envelope_beta(max_events: int, epsilon: float, delta: float) -> float:
+    """The beta with phi + beta / N + (1 + exp(epsilon)) (phi + beta) = delta, N = max_events.
+
+    phi bounds the chance that two of N byte strings have the same fingerprints.
+    """
+    phi = fingerprint_failure(max_events)
+    beta = (delta - (2 + math.exp(epsilon)) * phi) / (1 + math.exp(epsilon) + 1 / max_events)
+    if beta <= 0:
+        raise ParameterError(
+            f"max_events must be smaller for an error envelope at this delta, got {max_events}."
+        )
+    return beta * (1 - SAFETY)
+
+
+def fingerprint_failure(keys: int) -> float:
+    """The chance that two of `keys` byte strings agree in both fingerprints."""
+    roots = LONGEST_KEY // 7 + 2  # of a polynomial of that degree, and one for the rounding of the point
+    return keys * keys / 2 * (roots / 2.0**61) ** 2
+
+
+def row_failure(kind: str, depth: int, failure: float) -> float:
+    """The chance at which each row may err so that the estimate errs with at most `failure`."""
+    if kind == COUNT_MIN:
+        return math.exp(math.log(failure) / depth)
+    low, high = 0.0, 0.5
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if at_least_half(depth, middle) <= failure else (low, middle)
+    return low
+
+
+def _bounds(mass: float, row: float, split: float, law: Law) -> tuple[int, int]:
+    colliding = split * row
+    noisy = (row - colliding) / (1 - colliding)  # either or both: c + n - c n = row
+    return math.ceil(mass / colliding) - 1, law.least_tail(noisy * (1 - SAFETY)) - 1
+
+
+def _depths(kind: str) -> Iterator[int]:
+    """Depths worth trying, dense where they are small; odd for a median."""
+    depth = 1
+    while depth <= DEEPEST:
+        yield depth
+        step = max(1, depth // 12)
+        depth += step if kind == COUNT_MIN else 2 * step

@@ -1,0 +1,105 @@
+"""Noisy cells of a linear sketch: what makes a frequency oracle private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from hushcount.errors import NotProvedError, ParameterError
+from hushcount.keys.row_hash import COUNT_MIN
+from hushcount.mechanisms.base import Claim
+from hushcount.mechanisms.linear.calibration import Law, cell_law
+from hushcount.privacy import EVENT, Guarantee, PrivacyUnit, check_delta, check_epsilon
+from hushcount.releases.oracle import Oracle
+from hushcount.shapes import Cells
+
+if TYPE_CHECKING:
+    from hushcount.noise.bits import Bits
+
+PROOF = "docs/proofs/linear/cells.md"
+ASSUMPTIONS = (
+    "the hash key does not depend on the data",
+    "one event has a weight of at most max_weight",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCells:
+    """Every cell of a linear sketch with its own noise.
+
+    Theorem: for any hash key, Count-Min with DLap(epsilon / (depth max_weight)) is (epsilon, 0)-DP, and
+        CountSketch with the discrete Gaussian of linear_calibration.gaussian_sigma is (epsilon, delta)-DP.
+    Neighbours: add or remove one event, an addition or a deletion.
+    Assumes: a public bound on weights; a hash key that does not depend on the data.
+    Proof: docs/proofs/linear/cells.md, section 2. Checked by: tests/privacy/test_linear.py
+    """
+
+    epsilon: float
+    delta: float | None = None
+    unit: PrivacyUnit = field(default=EVENT)
+
+    claims: ClassVar[dict[bool, Claim]] = {
+        False: Claim(
+            "noisy cells of Count-Min",
+            "Noisy cells: discrete Laplace noise of scale depth max_weight / epsilon is (epsilon, 0)-DP.",
+            PROOF,
+            ASSUMPTIONS,
+        ),
+        True: Claim(
+            "noisy cells of CountSketch",
+            "Noisy cells: discrete Gaussian noise for l2 = sqrt(depth) max_weight is (epsilon, delta)-DP.",
+            PROOF,
+            ASSUMPTIONS,
+        ),
+    }
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        if self.delta is not None:
+            pure = self.delta == 0 and not isinstance(self.delta, bool)
+            object.__setattr__(self, "delta", None if pure else check_delta(self.delta))
+
+    def law(self, kind: str, depth: int, max_weight: int) -> Law:
+        """The noise of each cell; only CountSketch needs, and spends, a delta."""
+        if kind == COUNT_MIN:
+            return cell_law(kind, depth, max_weight, self.epsilon, 0.0)
+        if self.delta is None:
+            raise ParameterError("delta must be given for count-sketch; count-min needs none.")
+        return cell_law(kind, depth, max_weight, self.epsilon, self.delta)
+
+    def release(self, shape: Cells, bits: Bits) -> Oracle:
+        """Add noise to every cell."""
+        weight = _public_weight(shape)
+        hashing = shape.hashing
+        law = self.law(hashing.kind, hashing.depth, weight)
+        noise = law.sample(shape.cells.size, bits).reshape(shape.cells.shape)
+        promise = self._guarantee(shape, law, weight)
+        return Oracle(shape.cells + noise, hashing, shape.key_type, (promise,), partial=shape.partial)
+
+    def _guarantee(self, shape: Cells, law: Law, weight: int) -> Guarantee:
+        hashing = shape.hashing
+        claim = self.claims[hashing.signed]
+        scale = {"sigma": float(law.sigma)} if hasattr(law, "sigma") else {"noise": float(law.epsilon)}
+        return Guarantee(
+            self.epsilon,
+            (self.delta or 0.0) if hashing.signed else 0.0,
+            self.unit,
+            claim.mechanism,
+            claim.theorem,
+            claim.proof,
+            {"depth": hashing.depth, "width": hashing.width, "max_weight": weight, **scale},
+            claim.assumptions,
+        )
+
+
+def _public_weight(shape: Cells) -> int:
+    if not isinstance(shape, Cells):
+        raise NotProvedError(
+            f"noisy cells are proved for Cells, got {type(shape).__name__};"
+            " count with CountMin or CountSketch."
+        )
+    if shape.max_weight is None:
+        raise NotProvedError(
+            "noisy cells need a public bound on weights; make the sketch with max_weight=1 (or more)."
+        )
+    return shape.max_weight

@@ -1,0 +1,180 @@
+"""Heavy hitters from a linear sketch: tracked keys whose noisy estimate is above the error envelope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from hushcount.errors import DataError, NotProvedError
+from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
+from hushcount.mechanisms import thresholds
+from hushcount.mechanisms.base import (
+    Claim,
+    PublicParameters,
+    calibrate,
+    check_calibrated,
+    check_shape,
+    keep,
+    needed,
+)
+from hushcount.mechanisms.linear.calibration import Envelope, plan_envelope
+from hushcount.mechanisms.linear.envelope_error import EnvelopeError
+from hushcount.privacy import Budget, check_count
+from hushcount.releases.release import Release
+from hushcount.shapes import TrackedCells
+
+if TYPE_CHECKING:
+    from hushcount.noise.bits import Bits
+
+WAY_OUT = 'use mechanism="floor", or hc.top with this mechanism and max_events'
+ASSUMPTIONS = (
+    "the stream holds at most max_events additions and deletions",
+    "the hash key is fresh, serves this release only and does not depend on the data",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CountMinEnvelope:
+    """Noisy Count-Min estimates of tracked keys, above what a key that is not tracked can reach.
+
+    Theorem: (epsilon, delta)-DP for streams of at most max_events additions and deletions.
+    Neighbours: add or remove one event.
+    Assumes: a public length bound; a fresh hash key; unit weights; tracked are all keys added more
+        than max_events / counters times.
+    Parameters: DLap(epsilon / depth) on each cell; threshold linear_calibration.plan_envelope.
+    Proof: docs/proofs/linear/cells.md, section 3. Checked by: tests/privacy/test_linear.py
+    """
+
+    budget: Budget
+    public: PublicParameters
+    plan: Envelope = field(init=False)
+
+    name: ClassVar[str] = "count-min-envelope"
+    accepts: ClassVar[tuple[type, ...]] = (TrackedCells,)
+    way_out: ClassVar[str] = WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "error-envelope release of Count-Min",
+        "Error envelope (Holland 2025, Theorem 3, corrected): estimates above the envelope are "
+        "(epsilon, delta)-DP.",
+        "docs/proofs/linear/cells.md",
+        ASSUMPTIONS,
+    )
+
+    def __post_init__(self) -> None:
+        calibrate(self, plan=_plan(self, COUNT_MIN))
+
+    def release(self, shape: TrackedCells, bits: Bits) -> Release:
+        """Publish each tracked key whose noisy estimate is above the threshold."""
+        return _release(self, shape, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class CountSketchEnvelope:
+    """Noisy CountSketch estimates of tracked keys, above what a key that is not tracked can reach.
+
+    Theorem: (epsilon, delta)-DP for streams of at most max_events additions and deletions.
+    Neighbours: add or remove one event.
+    Assumes: a public length bound; a fresh hash key; unit weights; tracked are all keys added more
+        than max_events / counters times.
+    Parameters: discrete Gaussian noise at (epsilon, delta / 2); threshold linear_calibration.plan_envelope.
+    Proof: docs/proofs/linear/cells.md, section 3. Checked by: tests/privacy/test_linear.py
+    """
+
+    budget: Budget
+    public: PublicParameters
+    plan: Envelope = field(init=False)
+
+    name: ClassVar[str] = "count-sketch-envelope"
+    accepts: ClassVar[tuple[type, ...]] = (TrackedCells,)
+    way_out: ClassVar[str] = WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "error-envelope release of CountSketch",
+        "Error envelope (Holland 2025, Theorem 3, corrected): estimates above the envelope are "
+        "(epsilon, delta)-DP.",
+        "docs/proofs/linear/cells.md",
+        ASSUMPTIONS,
+    )
+
+    def __post_init__(self) -> None:
+        calibrate(self, plan=_plan(self, COUNT_SKETCH))
+
+    def release(self, shape: TrackedCells, bits: Bits) -> Release:
+        """Publish each tracked key whose noisy estimate is above the threshold."""
+        return _release(self, shape, bits)
+
+
+ENVELOPES = {CountMinEnvelope.name: COUNT_MIN, CountSketchEnvelope.name: COUNT_SKETCH}
+
+
+def explain_envelope(
+    kind: str, max_events: int, counters: int, epsilon: float, delta: float
+) -> tuple[str, ...]:
+    """Where the error envelope stands against the floor release, in words, from public numbers only."""
+    plan = plan_envelope(kind, check_count("max_events", max_events), counters, epsilon, delta)
+    floor = max_events // counters + thresholds.floor_threshold(epsilon, delta)
+    worse = plan.reach > floor
+    verdict = "worse" if worse else "no worse"
+    cells = plan.depth * plan.width
+    return (
+        f"The error envelope publishes keys from a count of about {plan.reach} on:"
+        f" {max_events // counters} for keys that are not tracked, {plan.collisions} for collisions,"
+        f" the rest for the noise of {plan.depth} rows.",
+        f"mechanism floor publishes from about {floor} on at the latest, so the envelope is {verdict} here;"
+        f" it also keeps {cells} cells beside the counters.",
+        "Choose the envelope only for deletions, which counters cannot follow." if worse else "",
+    )[: 3 if worse else 2]
+
+
+def _plan(mechanism: Any, kind: str) -> Envelope:
+    public, budget = mechanism.public, mechanism.budget
+    longest = needed(mechanism.name, "max_events", public.max_events)
+    return plan_envelope(
+        kind, longest, needed(mechanism.name, "parts", public.parts), budget.epsilon, budget.delta
+    )
+
+
+def _release(mechanism: Any, shape: TrackedCells, bits: Bits) -> Release:
+    check_shape(mechanism, shape)
+    plan, public, budget = mechanism.plan, mechanism.public, mechanism.budget
+    _check_plan(plan, public.parts, shape)
+    if shape.events > public.max_events:
+        raise DataError(
+            f"The sketch holds more than max_events = {public.max_events} events, so nothing was released;"
+            " this message itself reveals that, outside the guarantee."
+        )
+    estimates = _noisy_estimates(plan, shape, bits)
+    published = estimates > plan.threshold
+    parameters = {
+        "threshold": plan.threshold,
+        "max_events": public.max_events,
+        "depth": plan.depth,
+        "width": plan.width,
+        "beta": plan.beta,
+    }
+    guarantee = mechanism.claim.guarantee(budget, public.unit, parameters)
+    error = EnvelopeError(plan, public.max_events, shape.parts)
+    release = Release.of(keep(shape.keys, published), estimates[published] + plan.centre, guarantee, error)
+    return release.with_notes(
+        *explain_envelope(plan.kind, public.max_events, shape.parts, budget.epsilon, budget.delta)
+    )
+
+
+def _check_plan(plan: Envelope, counters: int, shape: TrackedCells) -> None:
+    hashing = shape.cells.hashing
+    if hashing.kind != plan.kind:
+        raise NotProvedError(
+            f"{plan.kind}-envelope is proved for {plan.kind}, got {hashing.kind}; {WAY_OUT}."
+        )
+    check_calibrated("counters", shape.parts, counters)
+    check_calibrated("depth", hashing.depth, plan.depth)
+    check_calibrated("width", hashing.width, plan.width)
+
+
+def _noisy_estimates(plan: Envelope, shape: TrackedCells, bits: Bits) -> np.ndarray[Any, Any]:
+    """Estimates of the tracked keys; cells that no tracked key touches are never looked at."""
+    hashing = shape.cells.hashing
+    places, where = np.unique(hashing.places(shape.hashes), return_inverse=True)
+    noisy = shape.cells.cells.ravel()[places] + plan.law.sample(len(places), bits)
+    return hashing.estimate(noisy[where].reshape(shape.hashes.shape), shape.hashes)

@@ -1,0 +1,126 @@
+"""Bounds in floating point of the integers of sample_grid.py, each wider than its rounding error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.schemes import RELATIVE_ERROR
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+SHORT = 16  # counts that often suffice to warm up
+TIGHT = 2.0**-36  # bounds so close lead to no more open keys
+WIDEN = 2.0**-48  # a step makes fewer than sixteen roundings of 2^-53, of numbers up to 1 + E
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Lower and upper bounds, element by element."""
+
+    low: Floats
+    high: Floats
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Bounds:
+        """The bounds of some elements."""
+        return Bounds(self.low[chosen], self.high[chosen])
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Bounds of pi at some counts and at the `size` counts before each, kept in pieces of `size` counts."""
+
+    size: int
+    pieces: Counts
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, rows: Rows, counts: Counts) -> Window:
+        """The window of some counts; each piece warms up on the counts before it, on few if that will do."""
+        size = rows.warm_up
+        pieces = np.unique(np.concatenate([counts // size, (counts - size) // size]))
+        start = warmed_up(rows, pieces * size, min(SHORT, size))
+        if (start.high - start.low > TIGHT * start.high).any():
+            start = warmed_up(rows, pieces * size, size)
+        low, high = np.empty((size, len(pieces))), np.empty((size, len(pieces)))
+        for place in range(size):
+            start = report_bounds(rows, start, sampling_bounds(rows, pieces * size + place))
+            low[place], high[place] = start.low, start.high
+        return cls(size, pieces, low.ravel(), high.ravel())
+
+    def at(self, counts: Counts) -> Bounds:
+        """The bounds at counts of the window."""
+        piece, place = np.divmod(counts, self.size)
+        where = place * len(self.pieces) + np.searchsorted(self.pieces, piece)
+        return Bounds(self.low[where], self.high[where])
+
+
+def warmed_up(rows: Rows, counts: Counts, steps: int) -> Bounds:
+    """Bounds of pi just before some counts, from q of warm_up counts earlier <= pi <= q on, in some steps."""
+    before = counts - 1 - steps
+    earlier = sampling_bounds(rows, before - rows.warm_up).low
+    bounds = Bounds(earlier, sampling_bounds(rows, before).high)
+    for step in range(steps):
+        bounds = report_bounds(rows, bounds, sampling_bounds(rows, before + 1 + step))
+    return bounds
+
+
+def sampling_bounds(rows: Rows, counts: Counts) -> Bounds:
+    """Bounds of the integer sampling probabilities."""
+    probability = rows.scheme.probability(counts)
+    low = np.maximum(probability * (1 - RELATIVE_ERROR) - 2.0 ** (2 - rows.grid.width), 0.0)
+    certain = rows.scheme.certain_from(rows.grid.width)
+    if certain is not None:
+        low = np.where(counts >= certain, 1.0, low)
+    return Bounds(low, np.minimum(probability * (1 + RELATIVE_ERROR), 1.0))
+
+
+def report_bounds(rows: Rows, before: Bounds, sampling: Bounds) -> Bounds:
+    """Bounds of Grid.report: relative widening where values are small, absolute near 1."""
+    ratio, step = _constants(rows)
+    least = 1 - np.maximum(1 - before.low - step, 0.0) / ratio - WIDEN
+    most = 1 - np.maximum(1 - before.high - step, 0.0) / ratio + WIDEN
+    low = np.minimum((step + ratio * before.low) * (1 - WIDEN), least)
+    high = np.minimum((step + ratio * before.high) * (1 + WIDEN), most)
+    full = before.low + step >= 1 + WIDEN  # nothing is left to withhold
+    low = np.where(full, 1.0, np.maximum(low, 0.0))
+    return Bounds(np.minimum(sampling.low, low), np.minimum(sampling.high, high))
+
+
+def back_bounds(rows: Rows, mass: Bounds, before: Bounds, after: Bounds) -> Bounds:
+    """Bounds of Grid.back."""
+    ratio, step = _constants(rows)
+    margin = WIDEN * (1 + ratio)
+    least, most = _rest_bounds(rows, before, after)
+    rising_low = (mass.low - step) / ratio - WIDEN * (mass.low + step)
+    rising_high = (mass.high - step) / ratio + WIDEN * (mass.high + step)
+    falling_low = before.low - most - ratio * (after.high - mass.low) - margin
+    falling_high = before.high - least - ratio * (after.low - mass.high) + margin
+    return Bounds(np.maximum(rising_low, falling_low), np.maximum(rising_high, falling_high))
+
+
+def entered_bounds(rows: Rows, before: Bounds, after: Bounds) -> Bounds:
+    """Bounds of Grid.move(0), the mass of the highest value."""
+    ratio, step = _constants(rows)
+    margin = WIDEN * (1 + ratio)
+    least, most = _rest_bounds(rows, before, after)
+    low = after.low - np.maximum(before.high - least, 0.0) / ratio - margin
+    high = after.high - np.maximum(before.low - most, 0.0) / ratio + margin
+    return Bounds(np.maximum(np.minimum(step * (1 - WIDEN), low), 0.0), np.minimum(step * (1 + WIDEN), high))
+
+
+def _rest_bounds(rows: Rows, before: Bounds, after: Bounds) -> tuple[Floats, Floats]:
+    ratio, step = _constants(rows)
+    margin = WIDEN * (1 + ratio)
+    least = np.clip(step - (1 - before.low) + ratio * (1 - after.high) - margin, 0.0, step)
+    most = np.clip(step - (1 - before.high) + ratio * (1 - after.low) + margin, 0.0, step)
+    return least, most
+
+
+def _constants(rows: Rows) -> tuple[float, float]:
+    return rows.grid.ratio / (1 << rows.grid.shift), rows.grid.step / rows.grid.whole

@@ -1,0 +1,155 @@
+"""Many keys at once: the walk of `Rows.draw` followed between bounds in floating point.
+
+The law is that of the integer rows. A decision is taken here only where lower and upper bound of the walk
+agree on it; every bound is widened by more than its rounding error, so the integer walk decides alike. The
+keys left open (about one in 10^10) are drawn by the integer walk.
+Proof: docs/proofs/sampling/sample.md, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometricLaw, uniform_from
+from hushcount.mechanisms.sampling.bounds import (
+    WIDEN,
+    Bounds,
+    Counts,
+    Window,
+    back_bounds,
+    entered_bounds,
+    sampling_bounds,
+)
+from hushcount.mechanisms.sampling.gentle import GentleRows, draw_gentle
+from hushcount.mechanisms.sampling.rows import Rows
+
+if TYPE_CHECKING:
+    from hushcount.noise.bits import Bits
+
+Words = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+
+BLOCK = 1 << 20  # floats held at once
+LARGEST_BLOCK = 1 << 16  # keys walked at once
+OPEN = -1
+
+
+def draw_values(rows: Rows, counts: Counts, bits: Bits) -> Counts:
+    """Tokens of independent keys with these counts; 0 is not published."""
+    values = np.zeros(len(counts), dtype=np.int64)
+    steady = _steady(rows, counts)
+    noise = TruncatedGeometricLaw.of(rows.grid).sample(int(steady.sum()), bits)
+    values[steady] = np.maximum(counts[steady] - noise, 0)
+    places = np.flatnonzero(~steady)
+    words = bits.words(len(places))
+    sampled = uniform_bounds(words).low < sampling_bounds(rows, counts[places]).high
+    places, words = places[sampled], words[sampled]
+    values[places] = _gentle(rows, counts[places], words)
+    unsettled = values[places] == OPEN
+    places, words = places[unsettled], words[unsettled]
+    order = np.argsort(counts[places], kind="stable")
+    places, words = places[order], words[order]
+    for block in _blocks(rows, counts[places]):
+        values[places[block]] = _settled(rows, counts[places[block]], words[block], bits)
+    return values
+
+
+def draw_published(rows: Rows, counts: Counts, bits: Bits) -> Mask:
+    """Whether independent keys with these counts are published."""
+    published = np.zeros(len(counts), dtype=np.bool_)
+    words = bits.words(len(counts))
+    order = np.argsort(counts, kind="stable")
+    for block in _blocks(rows, counts[order]):
+        places = order[block]
+        after, uniforms = Window.of(rows, counts[places]).at(counts[places]), uniform_bounds(words[places])
+        published[places] = uniforms.high < after.low
+        for place in places[~published[places] & (uniforms.low < after.high)].tolist():
+            (mass,) = rows.reporting(int(counts[place]), int(counts[place]))
+            published[place] = uniform_from(int(words[place]), rows.grid.width, bits) < mass
+    return published
+
+
+def uniform_bounds(words: Words) -> Bounds:
+    """Bounds of uniform numbers whose first 64 bits are given."""
+    low = words.astype(np.float64) * 2.0**-64
+    return Bounds(low * (1 - 2.0**-52), (low + 2.0**-64) * (1 + 2.0**-51))
+
+
+def walk(rows: Rows, counts: Counts, uniforms: Bounds) -> Counts:
+    """Tokens where the bounds agree, OPEN elsewhere."""
+    window = Window.of(rows, counts)
+    after = window.at(counts)
+    published = uniforms.high < after.low
+    values = np.full(len(counts), OPEN, dtype=np.int64)
+    values[uniforms.low >= after.high] = 0
+    alive, mass, after = np.flatnonzero(published), uniforms.where(published), after.where(published)
+    for step in range(rows.warm_up):
+        heights = counts[alive] - step
+        before = window.at(heights - 1)
+        further = back_bounds(rows, mass, before, after)
+        ends, goes_on = further.high < 0, further.low >= 0
+        values[alive[ends]] = heights[ends]
+        if rows.tokens > 1:
+            entered = entered_bounds(rows, before.where(ends), after.where(ends))
+            values[alive[ends]] = _tokens(rows.tokens, heights[ends], mass.where(ends), entered)
+        alive, mass, after = alive[goes_on], further.where(goes_on), before.where(goes_on)
+        if not len(alive):
+            break
+    return values
+
+
+def _tokens(tokens: int, heights: Counts, mass: Bounds, entered: Bounds) -> Counts:
+    """The tokens at these masses from the top of the highest value, OPEN where the bounds disagree."""
+    with np.errstate(divide="ignore"):
+        least = np.floor(tokens * mass.low / entered.high * (1 - WIDEN))
+        most = np.floor(tokens * mass.high / entered.low * (1 + WIDEN))
+    part = np.clip(least, 0, tokens - 1)
+    agreed = part == np.clip(most, 0, tokens - 1)
+    return np.where(agreed, heights * tokens - part.astype(np.int64), OPEN)
+
+
+def _steady(rows: Rows, counts: Counts) -> Mask:
+    start = rows.stationary_from
+    if start is None or rows.tokens > 1:
+        return np.zeros(len(counts), dtype=np.bool_)
+    return counts >= start
+
+
+def _gentle(rows: Rows, counts: Counts, words: Words) -> Counts:
+    """Values where sampling is gentle; OPEN elsewhere and where the bounds do not decide."""
+    values = np.full(len(counts), OPEN, dtype=np.int64)
+    if rows.tokens > 1:
+        return values
+    gentle = GentleRows.of(rows.grid, rows.scheme, rows.warm_up)
+    places = np.flatnonzero(gentle.within(counts - rows.warm_up, counts))
+    for first in range(0, len(places), LARGEST_BLOCK):
+        block = places[first : first + LARGEST_BLOCK]
+        uniforms = uniform_bounds(words[block])
+        values[block] = draw_gentle(gentle, counts[block], uniforms, OPEN)
+    return values
+
+
+def _blocks(rows: Rows, counts: Counts) -> Iterator[slice]:
+    """Slices of sorted counts that a window of bounded size serves."""
+    if not len(counts):
+        return
+    pieces = counts // rows.warm_up
+    number = np.cumsum(np.diff(pieces, prepend=pieces[0]) > 0)
+    groups = number // max(1, BLOCK // (4 * rows.warm_up))
+    cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(counts)]
+    for start, stop in pairwise(cuts):
+        for first in range(start, stop, LARGEST_BLOCK):
+            yield slice(first, min(first + LARGEST_BLOCK, stop))
+
+
+def _settled(rows: Rows, counts: Counts, words: Words, bits: Bits) -> Counts:
+    values = walk(rows, counts, uniform_bounds(words))
+    for place in np.flatnonzero(values == OPEN).tolist():
+        uniform = uniform_from(int(words[place]), rows.grid.width, bits)
+        values[place] = rows.draw(int(counts[place]), uniform)
+    return values

@@ -1,0 +1,184 @@
+"""Closed form of rows where the sampling probability changes gently from count to count.
+
+There a row depends on the probabilities of three counts alone, so a draw costs neither a walk nor a window.
+Proof: docs/proofs/sampling/sample.md, section 8.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.mechanisms.sampling.bounds import Bounds
+from hushcount.mechanisms.sampling.grid import Grid
+from hushcount.mechanisms.sampling.schemes import Scheme
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+RELATIVE = 2.0**-40  # of masses: q has 2^-44, powers of E 2^-46, a peak missed by a tie 2^-42
+ABSOLUTE = 2.0**-56  # of the integers, which lie within 2^-60 of the real numbers
+
+
+@dataclass(frozen=True, slots=True)
+class GentleRows:
+    """S_i(h), the mass of values above h in row i, for rows between the pairs of counts in `stretches`.
+
+    With c = step / (E - 1): S = min{c (E^n - 1), q_i - max(A E^-n - c, 0)}, n = i - h, where A is the peak of
+    (q_(h+m) + 2 c - c E^m) E^m over m <= n.
+    """
+
+    grid: Grid
+    scheme: Scheme
+    warm_up: int
+    stretches: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, grid: Grid, scheme: Scheme, warm_up: int) -> GentleRows:
+        """The stretches of counts in which a scheme is gentle for this grid; the last is that of q = 1."""
+        growth = (1 + grid.ratio / (1 << grid.shift)) / 2
+        found = [scheme.gentle(growth)]
+        certain = scheme.certain_from(grid.width)
+        if certain is not None:
+            found.append((certain + 1, np.iinfo(np.int64).max))
+        settled = tuple((first + warm_up, last) for first, last in found if last - first > 2 * warm_up)
+        return cls(grid, scheme, warm_up, settled if rounding(grid, warm_up) <= ABSOLUTE / 16 else ())
+
+    @property
+    def constants(self) -> tuple[float, float, float]:
+        """E - 1, log E and c = step / (E - 1)."""
+        excess = (self.grid.ratio - (1 << self.grid.shift)) / (1 << self.grid.shift)
+        return excess, math.log1p(excess), self.grid.step / self.grid.whole / excess
+
+    def within(self, lowest: Counts, highest: Counts) -> Mask:
+        """Whether all rows from `lowest` to `highest` lie in one stretch."""
+        inside = [(lowest >= first) & (highest <= last) for first, last in self.stretches]
+        return np.logical_or.reduce(inside) if inside else np.zeros(len(lowest), dtype=np.bool_)
+
+    def above(self, heights: Counts, counts: Counts) -> Floats:
+        """S at pairs of a height and a count."""
+        rising, falling = self.branches(heights, counts)
+        return np.minimum(rising, falling)
+
+    def branches(self, heights: Counts, counts: Counts) -> tuple[Floats, Floats]:
+        """The two terms of which S is the smaller one."""
+        _, _, scale = self.constants
+        _, inverse, rising = _powers(self.grid, self.warm_up)
+        steps = counts - heights
+        published = self.scheme.probability(counts)
+        peak, size = self._peak(heights, steps, published)
+        below = np.maximum(size * inverse[steps - peak] - scale, 0.0)
+        return rising[steps], published - below
+
+    def peak(self, heights: Counts) -> Counts:
+        """The m of the peak above each height."""
+        far = np.full(len(heights), self.warm_up)
+        peak, _ = self._peak(heights, far, self.scheme.probability(heights))
+        return peak
+
+    def steps_to(self, counts: Counts, masses: Floats) -> Counts:
+        """The first n with S_i(i - n) above each mass, for probabilities that do not change."""
+        _, rate, scale = self.constants
+        power, _, _ = _powers(self.grid, self.warm_up)
+        published = self.scheme.probability(counts)
+        peak = self._turn(published)
+        size = (published + 2 * scale - scale * power[peak]) * power[peak]
+        falling = np.log(np.maximum(size, 1e-300) / (np.maximum(published - masses, 0.0) + scale)) / rate
+        rising = np.log1p(masses / scale) / rate
+        steps = np.where(rising < peak, rising, np.maximum(rising, falling))
+        first: Counts = np.clip(np.floor(steps) + 1, 1, self.warm_up).astype(np.int64)
+        return first
+
+    def margin(self, published: Floats) -> Floats:
+        """How far the second term may lie from the integers."""
+        margins: Floats = RELATIVE * (published + 4 * self.constants[2]) + ABSOLUTE
+        return margins
+
+    def _peak(self, heights: Counts, steps: Counts, guess: Floats) -> tuple[Counts, Floats]:
+        """The m of the peak, climbed to from a guess of the probability, and its size over E^m."""
+        peak = np.minimum(self._turn(guess), steps)
+        peak = np.minimum(self._turn(self.scheme.probability(heights + peak)), steps)
+        size = self._size(heights, peak)
+        climbing = np.arange(len(peak))
+        while len(climbing):
+            here, bottom, end = peak[climbing], heights[climbing], steps[climbing]
+            move = self._way_up(bottom, here, end, size[climbing])
+            peak[climbing] = here + move
+            climbing = climbing[move != 0]
+            size[climbing] = self._size(heights[climbing], peak[climbing])
+        return peak, size
+
+    def _way_up(self, heights: Counts, peak: Counts, steps: Counts, size: Floats) -> Counts:
+        """1 or -1 where that neighbour is larger by more than rounding, else 0; there is one peak only."""
+        _, _, scale = self.constants
+        power, inverse, _ = _powers(self.grid, self.warm_up)
+        limit = size + 2.0**-43 * (np.abs(size) + 2 * scale)
+        ahead = (self._size(heights, peak + 1) * power[1] > limit) & (peak < steps)
+        behind = (self._size(heights, np.maximum(peak - 1, 0)) * inverse[1] > limit) & (peak > 0)
+        return np.where(ahead, 1, np.where(behind, -1, 0))
+
+    def _size(self, heights: Counts, place: Counts) -> Floats:
+        power, _, _ = _powers(self.grid, self.warm_up)
+        _, _, scale = self.constants
+        sizes: Floats = self.scheme.probability(heights + place) + scale * (2 - power[place])
+        return sizes
+
+    def _turn(self, published: Floats) -> Counts:
+        """The m of the peak for a constant probability."""
+        excess, rate, scale = self.constants
+        turn = np.ceil(np.log((published + 2 * scale) / (scale * (excess + 2))) / rate)
+        return np.clip(turn, 0, self.warm_up).astype(np.int64)
+
+
+def rounding(grid: Grid, steps: int) -> float:
+    """How far the integers may lie from the real numbers after some steps: 5 (E^steps - 1)/(E - 1) units."""
+    excess = (grid.ratio - (1 << grid.shift)) / (1 << grid.shift)
+    sum_of_powers = np.expm1(steps * math.log1p(excess)) / excess
+    return float(math.ldexp(5 * sum_of_powers, -grid.width))
+
+
+def draw_gentle(rows: GentleRows, counts: Counts, uniforms: Bounds, unknown: int) -> Counts:
+    """Values at uniforms between bounds, 0 for not published; `unknown` where the bounds do not decide."""
+    low, high = uniforms.low, uniforms.high
+    published = rows.scheme.probability(counts)
+    slack = rows.margin(published)
+    values = np.full(len(counts), unknown, dtype=np.int64)
+    values[low >= published + slack] = 0
+    alive = np.flatnonzero(high < published - slack)
+    steps = rows.steps_to(counts[alive], low[alive])
+    for _ in range(6):
+        bottom, top = _cell(rows, counts[alive], steps, slack[alive])
+        under, over = high[alive] < bottom[0], low[alive] >= top[1]
+        inside = (low[alive] >= bottom[1]) & (high[alive] < top[0])
+        values[alive[inside]] = counts[alive[inside]] - steps[inside] + 1
+        moved = np.clip(steps + over.astype(np.int64) - under, 1, rows.warm_up)
+        again = moved != steps
+        alive, steps = alive[again], moved[again]
+        if not len(alive):
+            break
+    return values
+
+
+def _cell(
+    rows: GentleRows, counts: Counts, steps: Counts, slack: Floats
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Bounds of the masses above the value `steps - 1` below the count, and above the next lower one."""
+    bounds = []
+    for down in (steps - 1, steps):
+        rising, falling = rows.branches(counts - down, counts)
+        lower = np.minimum(rising * (1 - RELATIVE), falling - slack)
+        bounds.append((lower, np.minimum(rising * (1 + RELATIVE), falling + slack)))
+    return bounds[0], bounds[1]
+
+
+@lru_cache(maxsize=8)
+def _powers(grid: Grid, last: int) -> tuple[Floats, Floats, Floats]:
+    """E^m, E^-m and c (E^m - 1) for m = 0..last + 3."""
+    excess = (grid.ratio - (1 << grid.shift)) / (1 << grid.shift)
+    exponents = np.arange(last + 4) * math.log1p(excess)
+    return np.exp(exponents), np.exp(-exponents), grid.step / grid.whole / excess * np.expm1(exponents)

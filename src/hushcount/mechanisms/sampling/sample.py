@@ -1,0 +1,167 @@
+"""Private weighted sampling: a sample of the keys by count, with sanitised counts or without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from hushcount.errors import ParameterError
+from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, check_shape, keep
+from hushcount.mechanisms.sampling.filter import draw_published, draw_values
+from hushcount.mechanisms.sampling.grid import keys_grid, values_grid
+from hushcount.mechanisms.sampling.law import Counts, Floats, SampleLaw
+from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
+from hushcount.privacy import Budget, Guarantee, check_count
+from hushcount.releases.release import Release
+from hushcount.shapes import Histogram
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hushcount.noise.bits import Bits
+
+LARGEST_TOKENS = 1024
+WAY_OUT = (
+    "release the aggregated counts, whose sampling is drawn in secret, or first release with"
+    ' mechanism="truncated-geometric" and sample that'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateSample:
+    """Keys sampled by count, each with a sanitised count.
+
+    Theorem: (epsilon, delta)-DP, sampling included; a key of count i is published with the largest
+        probability that any (epsilon, delta)-DP release of that sample has.
+    Neighbours: add or remove one event.
+    Assumes: one key moves by one; the scheme is public; the sampling is drawn here, fresh and secret.
+    Parameters: the scheme; rows of sample_rows.Rows. Sanitised counts are integers (Algorithm 4 of Cohen
+    et al. 2021), or
+        multiples of 1 / tokens (Algorithm 5, corrected), which keep more of the order of the keys.
+    Proof: docs/proofs/sampling/sample.md, sections 2 and 4. Checked by: tests/privacy/test_sample_integers.py
+    """
+
+    budget: Budget
+    public: PublicParameters = NOTHING_PUBLIC
+    scheme: Scheme = EVERY_KEY
+    tokens: int = 1
+    rows: Rows = field(init=False)
+
+    name: ClassVar[str] = "sample"
+    accepts: ClassVar[tuple[type, ...]] = (Histogram,)
+    way_out: ClassVar[str] = WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "private weighted sampling",
+        "Private weighted sampling with sanitised counts is (epsilon, delta)-DP end to end.",
+        "docs/proofs/sampling/sample.md",
+        ("one event moves one count by one", "the sampling scheme is public, its randomness secret"),
+    )
+
+    def __post_init__(self) -> None:
+        if check_count("tokens", self.tokens) > LARGEST_TOKENS:
+            raise ParameterError(f"tokens must be at most {LARGEST_TOKENS}, got {self.tokens}.")
+        rows = Rows(values_grid(self.budget, self.tokens), self.scheme, self.tokens)
+        object.__setattr__(self, "rows", rows)
+
+    def release(self, shape: Histogram, bits: Bits) -> Release:
+        """Draw the sample and its sanitised counts in one step."""
+        check_shape(self, shape)
+        values = draw_values(self.rows, shape.counts, bits)
+        published = values >= 1
+        guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
+        error = SampleError(SampleLaw.of(self.budget, self.scheme), tokens=self.tokens)
+        return Release.of(keep(shape.keys, published), values[published], guarantee, error)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleError:
+    """Published are sanitised counts; the true one is at least as large and at most `depth` larger."""
+
+    law: SampleLaw
+    offset: int = 0
+    tokens: int = 1
+
+    def interval(self, confidence: float) -> tuple[int, int]:
+        """The most likely count and the true one both lie at most `depth` above the sanitised one."""
+        return self.law.depth, self.law.depth
+
+    def simultaneous(self, confidence: float) -> tuple[int, int]:
+        """The same for all keys at once and with certainty: the noise is bounded."""
+        return self.interval(confidence)
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What the columns mean."""
+        return (
+            "sanitised is what the mechanism published; count is the true count that makes it most likely.",
+            f"lower and upper hold the true count of a published key with confidence {confidence:g}.",
+            "estimate is count divided by the probability to be published: add them up to estimate totals.",
+        )
+
+    def values(self, counts: Counts) -> Counts:
+        """The integer values that published tokens belong to."""
+        return -(-counts // self.tokens)
+
+    def columns(self, counts: Counts, confidence: float) -> dict[str, Counts | Floats]:
+        """The columns of the table, by what was published."""
+        distinct, inverse = np.unique(self.values(counts), return_inverse=True)
+        likely = self.law.most_likely(distinct)
+        lower, upper = self.law.bounds(distinct, 1 - confidence)
+        estimate = likely / self.law.reporting(likely)
+        return {
+            "count": likely[inverse],
+            "lower": lower[inverse],
+            "upper": upper[inverse],
+            "sanitised": counts if self.tokens == 1 else counts / self.tokens,
+            "estimate": estimate[inverse],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRelease:
+    """Published keys, sorted, with their guarantee."""
+
+    keys: pa.Array
+    guarantee: Guarantee
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateSampleKeys:
+    """Keys sampled by count, without any count.
+
+    Theorem: (epsilon, delta)-DP, sampling included, with the largest reporting probabilities.
+    Neighbours: add or remove one event.
+    Assumes: as PrivateSample.
+    Parameters: pi_i of Algorithm 3 of Cohen et al. 2021, in integers.
+    Proof: docs/proofs/sampling/sample.md, sections 1 and 4. Checked by: tests/privacy/test_sample_integers.py
+    """
+
+    budget: Budget
+    public: PublicParameters = NOTHING_PUBLIC
+    scheme: Scheme = EVERY_KEY
+    rows: Rows = field(init=False)
+
+    name: ClassVar[str] = "sample-keys"
+    claim: ClassVar[Claim] = Claim(
+        "private weighted sampling of keys",
+        "Private weighted sampling of keys is (epsilon, delta)-DP end to end.",
+        "docs/proofs/sampling/sample.md",
+        PrivateSample.claim.assumptions,
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", Rows(keys_grid(self.budget), self.scheme))
+
+    def publish(self, shape: Histogram, bits: Bits) -> KeyRelease:
+        """Publish each key with probability pi of its count."""
+        import pyarrow.compute as pc
+
+        check_shape(PrivateSample, shape)
+        keys = keep(shape.keys, draw_published(self.rows, shape.counts, bits))
+        guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
+        return KeyRelease(keys.take(pc.array_sort_indices(keys)), guarantee)

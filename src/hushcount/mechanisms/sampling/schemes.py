@@ -1,0 +1,283 @@
+"""With what probability a key of a given count is sampled: ppswor, Poisson PPS, or a list.
+
+A scheme is public. Probabilities do not decrease with the count; count 0 is never sampled.
+Integer probabilities are monotone by construction: docs/proofs/sampling/sample.md, section 4.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import ParameterError
+from hushcount.privacy import check_count
+
+Floats = npt.NDArray[np.float64]
+
+LARGEST_POWER = 2.0
+LARGEST_COUNT = 2**63 - 1
+LARGEST_LOGARITHM = 1000  # of a power of max_events, so that a rate is a float above 0
+SAFE = 1 - 2.0**-30  # outweighs the rounding of a limit
+RELATIVE_ERROR = 2.0**-44  # of `probability`, which is a few roundings of 2^-53 from the real number
+
+
+class Scheme(Protocol):
+    """A non-decreasing probability for every count."""
+
+    @property
+    def name(self) -> str:
+        """The name of the scheme with its public numbers."""
+        ...
+
+    def certain_from(self, width: int) -> int | None:
+        """A count from which on the integer probability is 2^width; None where there is none."""
+        ...
+
+    def gentle(self, growth: float) -> tuple[int, int]:
+        """The first and last of counts w at which q(w) / q(w-1), the ratio of a step of q to the step before
+        and (1 - q(w-1)) / (1 - q(w)) are all at most `growth`; (1, 0) where none are known."""
+        ...
+
+    def probability(self, counts: npt.ArrayLike) -> Floats:
+        """The probabilities as floats, for estimates."""
+        ...
+
+    def integer_probability(self, count: int, width: int) -> int:
+        """The probability times 2^width, rounded to an integer so that it never decreases."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ppswor:
+    """Sampled when an exponential variable is below rate * count^power (without replacement, by size)."""
+
+    rate: float
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", _rate(self.rate, largest=math.inf))
+        object.__setattr__(self, "power", check_power(self.power))
+
+    @property
+    def name(self) -> str:
+        """The name of the scheme with its public numbers."""
+        return f"ppswor (rate {self.rate:g}, power {self.power:g})"
+
+    def certain_from(self, width: int) -> int | None:
+        """The count from which on exp(-rate * count^power) is rounded away."""
+        return _reaches((_digits(width) + 2) * math.log(10) / self.rate, self.power)
+
+    def gentle(self, growth: float) -> tuple[int, int]:
+        """Steps of rate * count^power are at most rate * power * (count - 1 or count)^(power - 1)."""
+        first, last, power = _slow_from(self.power, growth), LARGEST_COUNT, self.power
+        if self.power == 0:
+            return first, last
+        steep = self.rate * power / (math.log(growth) * SAFE)
+        if power == 1:
+            return (first, last) if steep <= 1 else (1, 0)
+        limit = math.log2(steep) / (1 - power)  # the count at which both sides are equal
+        if power > 1:
+            return first, math.floor(2.0**limit) if limit < 62 else last
+        return (max(first, math.ceil(2.0**limit) + 2), last) if limit < 62 else (1, 0)
+
+    def probability(self, counts: npt.ArrayLike) -> Floats:
+        """1 - exp(-rate * count^power)."""
+        sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
+        return np.where(sizes >= 1, -np.expm1(-self.rate * sizes**self.power), 0.0)
+
+    def integer_probability(self, count: int, width: int) -> int:
+        """The probability times 2^width as an integer that never decreases with the count."""
+        if count < 1:
+            return 0
+        context = _context(width)
+        size = context.multiply(Decimal(self.rate), _power(count, self.power, context))
+        return _scaled(context.subtract(Decimal(1), context.exp(-size)), width, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Pps:
+    """Sampled when a uniform variable is below rate * count^power (Poisson PPS, priority sampling)."""
+
+    rate: float
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", _rate(self.rate, largest=1.0))
+        object.__setattr__(self, "power", check_power(self.power))
+
+    @property
+    def name(self) -> str:
+        """The name of the scheme with its public numbers."""
+        return f"Poisson PPS (rate {self.rate:g}, power {self.power:g})"
+
+    def certain_from(self, width: int) -> int | None:  # the same at any width
+        """The count from which on rate * count^power is at least 1."""
+        return _reaches(1 / self.rate, self.power)
+
+    def gentle(self, growth: float) -> tuple[int, int]:
+        """Up to probability 15/16; a step is at most 2 / count there."""
+        if self.power == 0:
+            return 2, LARGEST_COUNT
+        first = max(_slow_from(self.power, growth), math.ceil(32 / (1 - 1 / growth) / SAFE) + 1)
+        limit = math.log2(15 / 16 * SAFE / self.rate) / self.power
+        return first, math.floor(2.0**limit) if limit < 62 else LARGEST_COUNT
+
+    def probability(self, counts: npt.ArrayLike) -> Floats:
+        """min(1, rate * count^power)."""
+        sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
+        return np.where(sizes >= 1, np.minimum(1.0, self.rate * sizes**self.power), 0.0)
+
+    def integer_probability(self, count: int, width: int) -> int:
+        """The probability times 2^width as an integer that never decreases with the count."""
+        if count < 1:
+            return 0
+        context = _context(width)
+        size = context.multiply(Decimal(self.rate), _power(count, self.power, context))
+        return _scaled(size, width, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Probabilities of counts 1, 2, ...; the last one serves all larger counts."""
+
+    probabilities: tuple[float | Fraction, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probabilities", tuple(self.probabilities))
+        check_probabilities(self.probabilities)
+
+    @property
+    def name(self) -> str:
+        """The name of the scheme with its public numbers."""
+        return f"listed probabilities ({len(self.probabilities)} counts)"
+
+    def certain_from(self, width: int) -> int | None:
+        """The first count listed with probability 1."""
+        ones = [count for count, value in enumerate(self.probabilities, start=1) if value == 1]
+        return ones[0] if ones else None
+
+    def gentle(self, growth: float) -> tuple[int, int]:
+        """The counts beyond the list."""
+        return len(self.probabilities) + 1, LARGEST_COUNT
+
+    def probability(self, counts: npt.ArrayLike) -> Floats:
+        """The listed probability of each count."""
+        table = np.array([0.0, *map(float, self.probabilities)])
+        return table[np.clip(np.asarray(counts, dtype=np.int64), 0, len(table) - 1)]
+
+    def integer_probability(self, count: int, width: int) -> int:
+        """The probability times 2^width as an integer that never decreases with the count."""
+        if count < 1:
+            return 0
+        return math.floor(
+            Fraction(self.probabilities[min(count, len(self.probabilities)) - 1]) * (1 << width)
+        )
+
+
+def rate_for_size(size: int, power: float, max_events: int) -> float:
+    """A rate whose expected sample is at most `size` keys, from a public bound on the number of events.
+
+    The sum of count^power over all keys is at most max_events^max(1, power).
+
+    >>> rate_for_size(1000, 1.0, 1_000_000)
+    0.001
+    """
+    wanted = check_count("size", size)
+    bound = check_count("max_events", max_events)
+    exponent = max(1.0, check_power(power))
+    if math.log2(bound) * exponent > LARGEST_LOGARITHM:
+        raise ParameterError(
+            f"max_events must be below 2^{LARGEST_LOGARITHM / exponent:g}, got a larger one."
+        )
+    rate: float = wanted / float(bound) ** exponent
+    return min(1.0, rate)
+
+
+def check_power(power: float) -> float:
+    """Return the power of the count in [0, 2], or raise."""
+    number = _number("power", power)
+    if not 0 <= number <= LARGEST_POWER:
+        raise ParameterError(f"power must lie between 0 and 2, got {power}.")
+    return number
+
+
+def check_probabilities(probabilities: tuple[float | Fraction, ...]) -> None:
+    """Raise unless the probabilities lie in [0, 1] and do not decrease."""
+    if not probabilities:
+        raise ParameterError("probabilities must hold at least one value, got none.")
+    previous: float | Fraction = 0
+    for value in probabilities:
+        if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or not 0 <= value <= 1:
+            raise ParameterError(f"probabilities must lie between 0 and 1, got {value}.")
+        if value < previous:
+            raise ParameterError(
+                f"probabilities must not decrease with the count, got {value} after {previous}."
+            )
+        previous = value
+
+
+def _rate(rate: float, largest: float) -> float:
+    number = _number("rate", rate)
+    if not 0 < number <= largest or math.isinf(number):
+        rule = "above 0 and at most 1" if largest == 1 else "a finite number above 0"
+        raise ParameterError(f"rate must be {rule}, got {rate}.")
+    return number
+
+
+def _number(name: str, value: float) -> float:
+    if isinstance(value, bool | str | bytes):
+        raise ParameterError(f"{name} must be a number, got {value!r}.")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be a number, got {value!r}.") from None
+
+
+def _reaches(size: float, power: float) -> int | None:
+    """A count whose power is certainly at least `size`, or None where no count's is."""
+    if size <= 1:
+        return 1
+    if power == 0 or math.log2(size) / power > 62:
+        return None
+    least: float = size ** (1 / power)
+    return math.ceil(least * (1 + 2.0**-40)) + 1
+
+
+def _slow_from(power: float, growth: float) -> int:
+    """The count from which on exp(power / (count - 1)) is at most `growth`."""
+    return math.ceil(power / (math.log(growth) * SAFE)) + 2
+
+
+def _digits(width: int) -> int:
+    """Decimal digits that hold 2^-width with 20 to spare."""
+    return math.ceil(width * math.log10(2)) + 20
+
+
+@lru_cache(maxsize=16)
+def _context(width: int) -> decimal.Context:
+    return decimal.Context(prec=_digits(width), rounding=decimal.ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
+
+
+def _power(count: int, power: float, context: decimal.Context) -> Decimal:
+    """count^power, a composition of monotone operations (libmpdec rounds exp and ln correctly)."""
+    if power == int(power):
+        return context.create_decimal(count ** int(power))
+    return context.exp(context.multiply(Decimal(power), context.ln(Decimal(count))))
+
+
+def _scaled(probability: Decimal, width: int, context: decimal.Context) -> int:
+    if probability >= 1:
+        return 1 << width
+    return int(context.multiply(probability, Decimal(1 << width)))
+
+
+EVERY_KEY = Pps(1.0, 0.0)
+"""No sampling: every key with probability 1."""

@@ -1,0 +1,1 @@
+"""Noise on the integers: uniform bits, each distribution with its formulas, and exact samplers."""

@@ -1,0 +1,165 @@
+"""The largest of very many discrete Laplace draws, exact, without drawing the others.
+
+Every draw carries a tag, uniform on [0, 1), that breaks ties. A cut (level, part) splits the draws into those
+at or above (level, part / 2^64) and the rest; how many lie above is binomial, and given that, they are
+independent draws of the law above the cut. Proof: docs/proofs/histograms/pure.md, section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.noise.binomial import Probability, binomial
+from hushcount.noise.bits import Bits
+from hushcount.noise.expansions import Expansion, Interval, bernoullis, exp_interval
+from hushcount.noise.laplace import DiscreteLaplace, digit_table, geometrics
+
+WHOLE = 1 << 64  # tags have 64 bits; a further tie is for the caller to break
+
+Values = npt.NDArray[np.int64]
+Tags = npt.NDArray[np.uint64]
+Draws = tuple[Values, Tags]
+
+
+def wanted_above(least: int) -> int:
+    """How many draws a cut should leave above it, so that `least` are there almost surely."""
+    return least + 8 * math.isqrt(least) + 64
+
+
+def all_draws(count: int, epsilon: Fraction, bits: Bits) -> Draws:
+    """All of `count` draws."""
+    return DiscreteLaplace(epsilon).sample(count, bits), bits.words(count)
+
+
+def largest_draws(count: int, epsilon: Fraction, least: int, bits: Bits) -> Draws:
+    """The largest of `count` draws: at least `least` of them, everything above some cut.
+
+    `count` must be at least 2 wanted_above(least).
+    """
+    cut: Cut | None = None
+    values, tags = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+    wanted = wanted_above(least)
+    while len(values) < least:
+        lower = Cut.leaving(wanted, count, epsilon)
+        left = count - len(values)
+        found = binomial(left, lower.probability if cut is None else _between(lower, cut), bits)
+        more = lower.draws(found, cut, bits)
+        values, tags = np.concatenate((values, more[0])), np.concatenate((tags, more[1]))
+        cut, wanted = lower, 2 * wanted
+        if 2 * wanted > count and len(values) < least:
+            return _rest(values, tags, cut, count, bits)
+    return values, tags
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The pair (level, part / 2^64): a draw is above it if its value is larger, or equal with a tag as large.
+
+    With a = exp(-epsilon), u = 1 - part / 2^64, it is above with probability a^level (u + a - a u) / (1 + a).
+    """
+
+    epsilon: Fraction
+    level: int
+    part: int
+
+    @classmethod
+    def leaving(cls, wanted: int, count: int, epsilon: Fraction) -> Cut:
+        """A cut that about `wanted` of `count` draws are above; floating point picks it, any would do.
+
+        But for (0, 1/2): a draw is above that with probability 1/2, whose digits no bounds can certify.
+        """
+        rate = float(epsilon)
+        share = min(wanted * (1 + math.exp(-rate)) / count, 1.0)
+        level = max(math.floor(-math.log(share) / rate), 0)
+        left = min(share * math.exp(rate * level), 1.0)
+        upper = (left - math.exp(-rate)) / -math.expm1(-rate)
+        part = WHOLE - min(max(math.ceil(upper * WHOLE), 1), WHOLE)
+        return cls(epsilon, level, part + (level == 0 and part == WHOLE // 2))
+
+    def probability(self, precision: int) -> Interval:
+        """Bounds of the probability to be above."""
+        working = precision + 32
+        one, upper = 1 << working, WHOLE - self.part
+        a = exp_interval(self.epsilon, working)
+        start = exp_interval(self.epsilon * self.level, working) if self.level else (one, one)
+        low = start[0] * (upper * one + self.part * a[0]) // (WHOLE * (one + a[1]))
+        high = -(-start[1] * (upper * one + self.part * a[1]) // (WHOLE * (one + a[0])))
+        return low >> 32, (high >> 32) + 1
+
+    def at_level(self, precision: int) -> Interval:
+        """Bounds of the probability to be at the level, given to be above: u (1 - a) / (u + a - a u)."""
+        one, upper = 1 << precision, WHOLE - self.part
+        low, high = exp_interval(self.epsilon, precision)
+        least = upper * (one - high) * one // (upper * one + self.part * high)
+        most = upper * (one - low) * one // (upper * one + self.part * low) + 1
+        return max(least, 0), most
+
+    def draws(self, count: int, below: Cut | None, bits: Bits) -> Draws:
+        """Draws of the law above this cut (and not above another, higher one)."""
+        kept: list[Draws] = []
+        missing = count
+        while missing:
+            values, tags = self._draws(missing, bits)
+            if below is not None:
+                inside = ~below.above(values, tags)
+                values, tags = values[inside], tags[inside]
+            kept.append((values, tags))
+            missing -= len(values)
+        parts = kept or [(np.zeros(0, np.int64), np.zeros(0, np.uint64))]
+        return np.concatenate([value for value, _ in parts]), np.concatenate([tag for _, tag in parts])
+
+    def above(self, values: Values, tags: Tags) -> npt.NDArray[np.bool_]:
+        """Which draws are above."""
+        reached = (values == self.level) & (tags >= np.uint64(self.part))
+        return np.asarray((values > self.level) | reached)
+
+    def _draws(self, count: int, bits: Bits) -> Draws:
+        at = bernoullis(Expansion(self.at_level), count, bits)
+        values = np.full(count, self.level, np.int64)
+        values[~at] += 1 + geometrics(digit_table(self.epsilon), int(count - at.sum()), bits)
+        tags = bits.words(count).copy()
+        tags[at] = uniforms(WHOLE - self.part, int(at.sum()), bits) + np.uint64(self.part)
+        return values, tags
+
+
+def uniforms(bound: int, count: int, bits: Bits) -> npt.NDArray[np.uint64]:
+    """Draw `count` integers uniform on 0 .. bound - 1, bound at most 2^64."""
+    width = (bound - 1).bit_length()
+    if not width:
+        return np.zeros(count, np.uint64)
+    found = np.zeros(0, np.uint64)
+    while len(found) < count:
+        words = bits.words(count - len(found)) >> np.uint64(64 - width)
+        found = np.concatenate((found, words[words <= np.uint64(bound - 1)]))
+    return found
+
+
+def _between(lower: Cut, upper: Cut) -> Probability:
+    """The probability to be above the lower cut, given not to be above the upper one."""
+
+    def bounds(precision: int) -> Interval:
+        working = precision + 32
+        one = 1 << working
+        (low, high), (least, most) = lower.probability(working), upper.probability(working)
+        small = max(low - most, 0) * one // (one - least)
+        large = -(-(high - least) * one // (one - most))
+        return small >> 32, (large >> 32) + 1
+
+    return bounds
+
+
+def _rest(values: Values, tags: Tags, cut: Cut, count: int, bits: Bits) -> Draws:
+    """All that were not above the last cut, drawn one by one; they are few."""
+    missing = count - len(values)
+    kept = [(values, tags)]
+    while missing:
+        more = all_draws(missing, cut.epsilon, bits)
+        inside = ~cut.above(*more)
+        kept.append((more[0][inside], more[1][inside]))
+        missing -= int(inside.sum())
+    return np.concatenate([value for value, _ in kept]), np.concatenate([tag for _, tag in kept])

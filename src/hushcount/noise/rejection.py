@@ -1,0 +1,113 @@
+"""Acceptance step of the discrete Gaussian sampler: exact Bernoulli(exp(-gamma)) for many rational gammas.
+
+Proof: docs/proofs/noise.md, section 4. Integers only; no floating point in this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.noise.bits import Bits
+from hushcount.noise.expansions import SHORT, exponential, settle, short_uniforms
+
+UNIT = 16  # gamma is cut into whole units of 2^-16 and a rest below one unit
+FAR = 1 << 32  # units from which a gamma is drawn by itself
+ORDER = (2, 1, 0, 3)  # bytes of the units, the one most likely to reject first
+
+Indices = npt.NDArray[np.intp]
+Magnitudes = npt.NDArray[np.int64]
+Units = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Turns DiscreteLaplace(1 / scale) into the discrete Gaussian: keep y with probability exp(-gamma(y)).
+
+    gamma(y) = (|y| - sigma^2 / scale)^2 / (2 sigma^2) = (|y| slope - shift)^2 / divisor in integers.
+    """
+
+    scale: int
+    slope: int
+    shift: int
+    divisor: int
+
+    @classmethod
+    def of(cls, sigma: Fraction) -> Self:
+        """The step for one sigma, with scale = floor(sigma) + 1."""
+        scale = int(sigma) + 1
+        p, q = (sigma**2).as_integer_ratio()
+        return cls(scale, q * scale, p, 2 * p * q * scale**2)
+
+    def gamma(self, magnitude: int) -> Fraction:
+        """Return gamma of the candidates +-magnitude."""
+        return Fraction((magnitude * self.slope - self.shift) ** 2, self.divisor)
+
+    def passes(self, magnitudes: Magnitudes, bits: Bits) -> npt.NDArray[np.bool_]:
+        """Draw Bernoulli(exp(-gamma)) for each candidate."""
+        units = self._units(magnitudes)
+        alive = _survivors(units, np.flatnonzero(units < FAR), bits)
+        passed = np.zeros(len(magnitudes), dtype=np.bool_)
+        passed[self._rests(magnitudes, alive, bits)] = True
+        passed[self._far(magnitudes, np.flatnonzero(units == FAR), bits)] = True
+        return passed
+
+    def _units(self, magnitudes: Magnitudes) -> Units:
+        largest = int(magnitudes.max(initial=0))
+        if largest < len(magnitudes):  # fewer values than candidates: compute each value once
+            return self._whole_units(range(largest + 1))[magnitudes]
+        return self._whole_units(magnitudes.tolist())
+
+    def _whole_units(self, magnitudes: Iterable[int]) -> Units:
+        slope, shift, divisor = self.slope, self.shift, self.divisor
+        whole = (((y * slope - shift) ** 2 << UNIT) // divisor for y in magnitudes)
+        return np.array([min(units, FAR) for units in whole], dtype=np.uint64)
+
+    def _rests(self, magnitudes: Magnitudes, alive: Indices, bits: Bits) -> Indices:
+        """Keep with probability exp(-rest) > 1 - 2^-16: its first 16 digits are ones, or it is 1."""
+        ones = (1 << SHORT) - 1
+        uniforms = short_uniforms(len(alive), bits)
+        keep = uniforms < ones
+        for tie in np.flatnonzero(uniforms == ones).tolist():
+            rest = self.gamma(int(magnitudes[alive[tie]])) % Fraction(1, 1 << UNIT)
+            keep[tie] = rest == 0 or settle(exponential(rest), SHORT, bits)
+        return alive[keep]
+
+    def _far(self, magnitudes: Magnitudes, far: Indices, bits: Bits) -> Indices:
+        """Keep with probability exp(-gamma), gamma >= 2^16: its first 16 digits are zeros."""
+        keep = short_uniforms(len(far), bits) == 0
+        for tie in np.flatnonzero(keep).tolist():
+            gamma = self.gamma(int(magnitudes[far[tie]]))
+            keep[tie] = settle(exponential(gamma), SHORT, bits)
+        kept: Indices = far[keep]
+        return kept
+
+
+def _survivors(units: Units, alive: Indices, bits: Bits) -> Indices:
+    """Keep with probability exp(-units 2^-16), as a product over the four bytes of units."""
+    for place in ORDER:
+        octets = (units[alive] >> np.uint64(8 * place)).astype(np.uint8)
+        leads = leading_digits(place)[octets]
+        uniforms = short_uniforms(len(alive), bits)
+        keep = uniforms < leads
+        for tie in np.flatnonzero(uniforms == leads).tolist():
+            keep[tie] = settle(exponential(_exponent(place, int(octets[tie]))), SHORT, bits)
+        alive = alive[keep]
+    return alive
+
+
+@lru_cache(maxsize=4)
+def leading_digits(place: int) -> npt.NDArray[np.uint32]:
+    """First 16 binary digits of exp(-octet 2^(8 place - 16)) for every octet; 2^16, a sure pass, for 0."""
+    digits = [exponential(_exponent(place, octet)).leading(SHORT) for octet in range(1, 256)]
+    return np.array([1 << SHORT, *digits], dtype=np.uint32)
+
+
+def _exponent(place: int, octet: int) -> Fraction:
+    return Fraction(octet << (8 * place), 1 << UNIT)

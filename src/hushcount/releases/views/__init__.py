@@ -1,0 +1,1 @@
+"""Views of a release: sentences, tables for a terminal, pictures."""

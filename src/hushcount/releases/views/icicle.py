@@ -1,0 +1,185 @@
+"""An icicle of a tree release as SVG: columns are nesting, heights are totals, dim space is the residual."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from hushcount.errors import ParameterError
+from hushcount.files.atomic import atomic_file
+from hushcount.releases.views.tables import visible
+
+if TYPE_CHECKING:
+    from hushcount.releases.tree import TreeRelease
+
+WIDTH = 1200
+MARGIN = 24
+HEAD = 84
+FOOT = 56
+LINE = 18  # a box from this height on has room for its label
+LETTER = 6.7  # average width of a letter of the 12 px font
+LEAST_HEIGHT = 320
+MOST_HEIGHT = 2400
+NARROWEST = 120
+HUES = (210, 28, 145, 340, 265, 55, 185, 0, 95, 300)
+STYLE = (
+    "text{font:12px system-ui,Helvetica,Arial,sans-serif;fill:#1d2733}"
+    ".title{font-size:18px;font-weight:600}.words{fill:#5b6673}.total{fill:#3a4552;fill-opacity:.75}"
+)
+
+
+@dataclass(slots=True)
+class Box:
+    """A node of the picture with the boxes inside it."""
+
+    label: str
+    level: int
+    residual: int
+    total: int
+    inner: list[Box] = field(default_factory=list)
+    size: int = 0  # what its height stands for: its total, or its children's if noise made them larger
+    depth: int = 1  # how many columns it takes
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a box is drawn."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+def check_plot(path: str | os.PathLike[str]) -> None:
+    """Raise unless a picture can be written under this name."""
+    if not os.fspath(path).lower().endswith(".svg"):
+        raise ParameterError(f"plot must end in .svg, got {path}.")
+
+
+def write_icicle(release: TreeRelease, path: str | os.PathLike[str]) -> None:
+    """Write the picture as an SVG file, atomically."""
+    check_plot(path)
+    with atomic_file(path) as stream:
+        stream.write(icicle(release).encode("utf-8", "replace"))
+
+
+def icicle(release: TreeRelease) -> str:
+    """The picture as SVG text."""
+    roots = boxes(release)
+    columns = max((box.depth for box in roots), default=1)
+    width = max(WIDTH, 2 * MARGIN + columns * NARROWEST)
+    height = _height(roots, release)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{HEAD + height + FOOT}"'
+        f' viewBox="0 0 {width} {HEAD + height + FOOT}" role="img">',
+        f"<style>{STYLE}</style>",
+        '<rect width="100%" height="100%" fill="#ffffff"/>',
+        *_head(release),
+        *_drawn(roots, Place(MARGIN, HEAD, (width - 2 * MARGIN) / columns, height)),
+        *_foot(release, HEAD + height),
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _height(roots: list[Box], release: TreeRelease) -> int:
+    """As high as the smallest box needs for its label, within limits."""
+    whole = sum(box.size for box in roots)
+    smallest = max(min(release.rows.totals.tolist(), default=1), 1)
+    return int(min(max(LEAST_HEIGHT, (LINE + 1) * whole / smallest), MOST_HEIGHT))
+
+
+def boxes(release: TreeRelease) -> list[Box]:
+    """The outermost boxes: nodes without a published ancestor, in the order of the table."""
+    rows = release.rows
+    columns = (rows.nodes.to_pylist(), rows.levels.tolist(), rows.residuals.tolist(), rows.totals.tolist())
+    made = [Box(*values) for values in zip(*columns, strict=True)]
+    parents = rows.parents.tolist()
+    for box, parent in zip(reversed(made), reversed(parents), strict=True):  # children before parents
+        box.inner.reverse()
+        box.size = max(box.total, sum(inner.size for inner in box.inner), 1)
+        box.depth = 1 + max((inner.depth for inner in box.inner), default=0)
+        if parent >= 0:
+            made[parent].inner.append(box)
+    return [box for box, parent in zip(made, parents, strict=True) if parent < 0]
+
+
+def _head(release: TreeRelease) -> Iterator[str]:
+    promise = release.guarantee
+    title = f"Hierarchical heavy hitters: {escape(release.hierarchy)}"
+    yield f'<text x="{MARGIN}" y="34" class="title">{title}</text>'
+    yield (
+        f'<text x="{MARGIN}" y="58" class="words">{len(release):,} nodes with a noisy residual of at least'
+        f" {release.threshold:,}; ({promise.epsilon:g}, {promise.delta:g})-differential privacy for"
+        f" {escape(promise.unit.protects)}</text>"
+    )
+
+
+def _foot(release: TreeRelease, top: float) -> Iterator[str]:
+    words = "The height of a box is its noisy total; what no box to its right covers is its residual."
+    if not len(release):
+        words = "No node is frequent enough to be published at this threshold and budget."
+    yield f'<text x="{MARGIN}" y="{top + 32:.0f}" class="words">{words}</text>'
+
+
+def _drawn(roots: list[Box], whole: Place) -> Iterator[str]:
+    """All boxes from the left; `whole` has the width of one column."""
+    scale = whole.height / max(sum(box.size for box in roots), 1)
+    top = whole.top
+    for index, box in enumerate(roots):
+        place = Place(whole.left, top, whole.width, box.size * scale)
+        # A single outermost box (the root) is grey, and the hues tell its children apart.
+        yield from _box(box, place, _colour(None if len(roots) == 1 else index, 0))
+        yield from _inner(box, place, scale, (None if len(roots) == 1 else index, 1))
+        top += place.height
+
+
+def _inner(box: Box, place: Place, scale: float, colour: tuple[int | None, int]) -> Iterator[str]:
+    """The boxes inside one box, in the next column."""
+    branch, depth = colour
+    top = place.top
+    for index, inner in enumerate(box.inner):
+        own = index if branch is None else branch
+        where = Place(place.left + place.width, top, place.width, inner.size * scale)
+        yield from _box(inner, where, _colour(own, depth))
+        yield from _inner(inner, where, scale, (own, depth + 1))
+        top += where.height
+
+
+def _colour(branch: int | None, depth: int) -> str:
+    if branch is None:
+        return "hsl(215,16%,88%)"
+    return f"hsl({HUES[branch % len(HUES)]},{60 - 3 * min(depth, 8)}%,{74 + 2 * min(depth, 8)}%)"
+
+
+def _box(box: Box, place: Place, colour: str) -> Iterator[str]:
+    label = visible(box.label)
+    words = f"{label}: total {box.total:,}, residual {box.residual:,}, level {box.level}"
+    yield (
+        f'<g><title>{escape(words)}</title><rect x="{place.left:.1f}" y="{place.top:.2f}"'
+        f' width="{place.width - 1:.1f}" height="{max(place.height - 1, 0.5):.2f}" rx="2" fill="{colour}"/>'
+    )
+    if place.height >= LINE:
+        yield from _label(label, f"{box.total:,}", place)
+    yield "</g>"
+
+
+def _label(label: str, total: str, place: Place) -> Iterator[str]:
+    """The name on the left, the total on the right if both have room; a tall box has it below."""
+    letters = int((place.width - 12) / LETTER)
+    tall = place.height >= 2 * LINE + 4
+    room = letters if tall else letters - len(total) - 1
+    baseline = place.top + place.height / 2 + (-3 if tall else 4)
+    name = label if len(label) <= room else label[: max(room - 1, 1)] + "…"
+    yield f'<text x="{place.left + 6:.1f}" y="{baseline:.1f}">{escape(name)}</text>'
+    if tall:
+        yield f'<text x="{place.left + 6:.1f}" y="{baseline + 15:.1f}" class="total">{total}</text>'
+    elif len(name) + 1 + len(total) <= letters:
+        yield (
+            f'<text x="{place.left + place.width - 7:.1f}" y="{baseline:.1f}" class="total"'
+            f' text-anchor="end">{total}</text>'
+        )

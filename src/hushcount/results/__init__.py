@@ -1,1 +1,0 @@
-"""Accuracy statements and tables for people."""

@@ -1,0 +1,237 @@
+"""The table of counters: buckets of four places, and the byte strings of keys.
+
+A place has room for one key. Four places make a bucket, one cache line: four keys, then their four
+words. A word is count << CLOCK_BITS | time of the last update; EMPTY and GONE mark places without a key.
+A key whose bucket is full goes on to the next, and the bucket is marked as passed. Who leaves a passed
+bucket leaves a GONE place, so a bucket with an EMPTY place has sent no key on, and a search stops there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hushcount.compiled.hashing import copy_bytes, mix, same_bytes
+from hushcount.compiled.intrinsics import borrow
+from hushcount.compiled.kernel import inlined, kernel
+
+_U = np.uint64
+_ONE, _TWO, _THREE, _FOUR, _SEVEN, _HALF = _U(1), _U(2), _U(3), _U(4), _U(7), _U(32)
+
+CLOCK_BITS = _U(24)
+LAST_TIME = _U((1 << 24) - 1)
+WINDOW = _U(16)
+EMPTY = _U(0)
+GONE = _U(1)
+BLOCK = 128
+AHEAD = 8
+
+# The state: how many keys, the floor, the clock, the end of the window, how many GONE places,
+# how many bytes of the arena are in use; then constants: counters, the hash key,
+# the rule by which a new key finds room.
+USED, FLOOR, CLOCK, END, HOLES, TOP, COUNTERS, KEY, ODD, RULE = range(10)
+
+SPACE_SAVING = 0
+MISRA_GRIES = 1
+
+LENGTH_BITS = _U(24)
+LENGTH_MASK = _U((1 << 24) - 1)
+LONGEST = (1 << 24) - 1
+GRAIN = _U(15)
+
+
+class Table(NamedTuple):
+    """The arrays of one sketch; `refs` and `arena` hold byte strings and are empty for integers."""
+
+    rows: Any
+    passed: Any
+    stacks: Any
+    tops: Any
+    state: Any
+    refs: Any
+    arena: Any
+
+
+@inlined
+def borrowed(table: Any) -> Any:
+    """The table without ownership of its arrays, for the time of one call."""
+    return Table(
+        borrow(table.rows),
+        borrow(table.passed),
+        borrow(table.stacks),
+        borrow(table.tops),
+        borrow(table.state),
+        borrow(table.refs),
+        borrow(table.arena),
+    )
+
+
+@inlined
+def slot_of(place: Any) -> Any:
+    """The number of a place among all places, which are four of every eight words."""
+    return ((place >> _THREE) << _TWO) | (place & _THREE)
+
+
+@inlined
+def bucket_of(table: Any, hashed: Any) -> Any:
+    """The first bucket of a hash: its upper half, scaled to the number of buckets."""
+    return ((hashed >> _HALF) * _U(table.rows.size >> 3)) >> _HALF
+
+
+@inlined
+def next_bucket(table: Any, bucket: Any) -> Any:
+    """The bucket after a bucket, in a ring."""
+    return _U(0) if bucket + _ONE == _U(table.rows.size >> 3) else bucket + _ONE
+
+
+@inlined
+def same_key(table: Any, place: Any, item: Any) -> Any:
+    """Whether the place holds this very key, given that the hashes agree."""
+    if table.refs.size == 0:
+        return True
+    data, start, length = item
+    ref = table.refs[slot_of(place)]
+    return ref & LENGTH_MASK == length and same_bytes(data, start, table.arena, ref >> LENGTH_BITS, length)
+
+
+@kernel
+def search(table: Any, key: Any, bucket: Any, item: Any) -> Any:
+    """Walk the buckets to (place of the key, True), or (first free place on the way, False)."""
+    rows = table.rows
+    free = _U(0)
+    found_free = False
+    while True:
+        ends = False
+        for index in range(4):
+            place = (bucket << _THREE) | _U(index)
+            word = rows[place | _FOUR]
+            if word > GONE:
+                if rows[place] == key and same_key(table, place, item):
+                    return place, True
+            else:
+                if not found_free:
+                    free = place
+                    found_free = True
+                ends = ends or word == EMPTY
+        if ends:
+            return free, False
+        bucket = next_bucket(table, bucket)
+
+
+@inlined
+def locate(table: Any, key: Any, bucket: Any, item: Any) -> Any:
+    """`search`, with the common cases decided in the first bucket without a loop."""
+    rows = table.rows
+    place = bucket << _THREE
+    at0 = rows[place] == key
+    at1 = rows[place | _ONE] == key
+    at2 = rows[place | _TWO] == key
+    at3 = rows[place | _THREE] == key
+    index = _ONE if at1 else (_TWO if at2 else (_THREE if at3 else _U(0)))
+    if at0 | at1 | at2 | at3:
+        place |= index
+        if rows[place | _FOUR] > GONE and same_key(table, place, item):
+            return place, True
+    else:
+        free0 = rows[place | _FOUR] == EMPTY
+        free1 = rows[place | _U(5)] == EMPTY
+        free2 = rows[place | _U(6)] == EMPTY
+        free3 = rows[place | _SEVEN] == EMPTY
+        if free0 | free1 | free2 | free3:
+            index = _U(0) if free0 else (_ONE if free1 else (_TWO if free2 else _THREE))
+            return place | index, False
+    return search(table, key, bucket, item)
+
+
+@kernel
+def home_of(table: Any, key: Any) -> Any:
+    """The first bucket of a key: byte strings come hashed, integers are mixed here."""
+    if table.refs.size == 0:
+        key = mix(key, table.state[ODD])
+    return bucket_of(table, key)
+
+
+@kernel
+def mark_passed(table: Any, bucket: Any, place: Any) -> Any:
+    """A key of `bucket` has gone on to a place further away; returns how many places are now GONE."""
+    holes = _U(0)
+    while bucket != place >> _THREE:
+        table.passed[bucket] = 1
+        for index in range(4):
+            at = (bucket << _THREE) | _U(4 + index)
+            if table.rows[at] == EMPTY:
+                table.rows[at] = GONE
+                holes += _ONE
+        bucket = next_bucket(table, bucket)
+    return holes
+
+
+@kernel
+def tidy(table: Any) -> Any:
+    """Mark as passed only the buckets that some tracked key has gone past, and free the others' places."""
+    rows = table.rows
+    holes = _U(0)
+    table.passed[:] = 0
+    for bucket in range(rows.size >> 3):
+        for index in range(4):
+            place = _U((bucket << 3) + index + 4)
+            rows[place] = EMPTY if rows[place] == GONE else rows[place]
+    for bucket in range(rows.size >> 3):
+        for index in range(4):
+            place = _U((bucket << 3) + index)
+            if rows[place | _FOUR] > GONE:
+                holes += mark_passed(table, home_of(table, rows[place]), place)
+    table.state[HOLES] = holes
+
+
+@kernel
+def sort_by_time(words: Any, places: Any, count: Any) -> Any:
+    """Sort pairs by the clock of the words: two passes of counting, stable."""
+    words_out = np.empty_like(words)
+    places_out = np.empty_like(places)
+    for shift in (_U(0), _U(12)):
+        starts = np.zeros(4097, np.int64)
+        for index in range(count):
+            starts[((words[index] >> shift) & _U(4095)) + _ONE] += 1
+        for digit in range(4096):
+            starts[digit + 1] += starts[digit]
+        for index in range(count):
+            digit = (words[index] >> shift) & _U(4095)
+            words_out[starts[digit]] = words[index]
+            places_out[starts[digit]] = places[index]
+            starts[digit] += 1
+        words, words_out = words_out, words
+        places, places_out = places_out, places
+    return words, places
+
+
+@kernel
+def collect(table: Any, bound: Any) -> Any:
+    """Words and places of all keys whose word is below a bound, in order of their last update."""
+    used = table.state[USED]
+    words = np.empty(used, np.uint64)
+    places = np.empty(used, np.uint32)
+    count = 0
+    for bucket in range(table.rows.size >> 3):
+        for index in range(4):
+            word = table.rows[(bucket << 3) + index + 4]
+            if word > GONE and word < bound:
+                words[count] = word
+                places[count] = (bucket << 3) + index
+                count += 1
+    words, places = sort_by_time(words, places, count)
+    return words[:count], places[:count]
+
+
+@inlined
+def keep_bytes(table: Any, place: Any, ref: Any, item: Any) -> Any:
+    """Store a key's bytes in the evicted key's room if they fit, else at the top of the arena."""
+    data, start, length = item
+    room = ((ref & LENGTH_MASK) + GRAIN) & ~GRAIN
+    offset = ref >> LENGTH_BITS
+    if length > room:
+        offset = table.state[TOP]
+        table.state[TOP] = offset + ((length + GRAIN) & ~GRAIN)
+    copy_bytes(data, start, table.arena, offset, length)
+    table.refs[slot_of(place)] = (offset << LENGTH_BITS) | length

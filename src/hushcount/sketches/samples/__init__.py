@@ -1,0 +1,1 @@
+"""Weighted samples of keys, which are raw data."""

@@ -1,0 +1,1 @@
+"""Sources that DuckDB reads, sorts or groups, in bounded memory and a private folder."""

@@ -1,0 +1,51 @@
+"""The distinct leaves of a source in sorted order, with their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hushcount.sources.duckdb.out_of_core import MEMORY, OutOfCore
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from hushcount.sources.source import Batch, Source
+
+    Counts = npt.NDArray[np.int64]
+
+QUERY = "SELECT leaf, count(*) AS leaves FROM rows GROUP BY leaf ORDER BY leaf"
+FAILURES = (
+    "Counting the keys needs more memory or disk space than there is.",
+    "The keys could not be counted.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedLeaves:
+    """Counts the leaves of all keys of a source by DuckDB, out of core.
+
+    `leaves` maps keys to their leaves without nulls, of type `kind`: whole numbers or bytes, which sort by
+    value and as unsigned bytes.
+    """
+
+    source: Source
+    leaves: Callable[[pa.Array], pa.Array]
+    kind: pa.DataType
+    memory: str = MEMORY
+
+    def batches(
+        self, tell: Callable[[Batch], None] = lambda batch: None
+    ) -> Iterator[tuple[pa.Array, Counts]]:
+        """Yield leaves and counts, sorted by leaf; `tell` hears of every batch as it is read."""
+
+        def record(batch: Batch) -> pa.RecordBatch:
+            tell(batch)
+            return pa.RecordBatch.from_arrays([self.leaves(batch.keys)], ["leaf"])
+
+        for rows in OutOfCore(lambda: QUERY, *FAILURES, self.memory).batches(self.source, record):
+            yield rows.column("leaf").cast(self.kind), rows.column("leaves").to_numpy()

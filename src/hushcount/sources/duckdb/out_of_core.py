@@ -1,0 +1,163 @@
+"""Queries over all rows of a source by DuckDB: in little memory, and beyond that in a private folder."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hushcount.errors import DataError, HushcountError
+from hushcount.files.failures import guarded
+from hushcount.sources.duckdb.deferred_signals import deferred_signals
+from hushcount.sources.duckdb.json_lines import ROWS
+from hushcount.sources.read_ahead import Wakeable
+
+if TYPE_CHECKING:
+    from hushcount.sources.source import Batch, Source
+
+    Record = Callable[[Batch], pa.RecordBatch]
+
+MEMORY = "512MB"
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfCore:
+    """A query of `rows`, which are the records of a source, and what to say when it fails.
+
+    DuckDB works in `memory`, and beyond that in a private folder (0700) that is removed at the end, whatever
+    the end is. Its own words, which quote the data, go no further: `too_large` and `failed` stand for them.
+    """
+
+    query: Callable[[], str]
+    too_large: str
+    failed: str
+    memory: str = MEMORY
+
+    def batches(self, source: Source, record: Record) -> Iterator[pa.RecordBatch]:
+        """Yield the result, in order."""
+        feed = _Feed(source, record)
+
+        def sentence(error: Exception) -> HushcountError:
+            return feed.failure or DataError(self.too_large if _out_of_memory(error) else self.failed)
+
+        yield from guarded(self._result(feed), sentence)
+
+    def _result(self, feed: _Feed) -> Iterator[pa.RecordBatch]:
+        """DuckDB works in a thread of its own: no signal, and no exception of one, meets it half way."""
+        with _private_folder() as folder:
+            work = _Work(folder, self.memory)
+            rows = Wakeable(work.rows(feed, self.query))
+            try:
+                while (batch := rows.next()) is not None:
+                    yield batch
+            except Exception as error:
+                if feed.interrupted(error):
+                    raise KeyboardInterrupt from None
+                raise
+            finally:
+                with deferred_signals():
+                    work.interrupt()
+                    feed.stop()  # a query ends only when nobody waits for rows any more
+                    rows.close(patience=None)
+                    feed.close()
+
+
+class _Work:
+    """A query that one thread runs and another may interrupt."""
+
+    def __init__(self, folder: str, memory: str) -> None:
+        self._options: dict[str, Any] = {"threads": 2, "memory_limit": memory, "temp_directory": folder}
+        self._connection: Any = None
+
+    def rows(self, feed: _Feed, query: Callable[[], str]) -> Iterator[pa.RecordBatch]:
+        """The result, in order."""
+        import duckdb
+
+        with duckdb.connect(config=self._options) as connection:
+            reader = feed.reader()
+            if reader is None:
+                return
+            self._connection = connection
+            try:
+                rows: Any = connection.from_arrow(reader)
+                yield from rows.query("rows", query()).to_arrow_reader(ROWS)
+            finally:
+                self._connection = None
+
+    def interrupt(self) -> None:
+        """End the query if it still runs."""
+        connection = self._connection
+        if connection is not None:
+            with suppress(Exception):  # it has come to its end meanwhile
+                connection.interrupt()
+
+
+@contextmanager
+def _private_folder() -> Iterator[str]:
+    """A folder that is gone at the end, however often somebody interrupts."""
+    folder = None
+    try:
+        with deferred_signals():
+            folder = tempfile.mkdtemp(prefix="hushcount-")
+        yield folder
+    finally:
+        if folder is not None:
+            with deferred_signals():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Whether memory ran out; a result that is being read says so in words alone."""
+    return isinstance(error, MemoryError) or "out of memory" in str(error).lower()
+
+
+class _Feed:
+    """Batches of a source as an Arrow stream for DuckDB, and what went wrong while they were read."""
+
+    def __init__(self, source: Source, record: Record) -> None:
+        self._batches = Wakeable(source.batches())
+        self._record = record
+        self._failure: BaseException | None = None
+
+    def reader(self) -> pa.RecordBatchReader | None:
+        """The stream; None of a source without rows."""
+        first = self._batches.next()
+        if first is None:
+            return None
+        start = self._record(first)
+        return pa.RecordBatchReader.from_batches(start.schema, self._records(start))
+
+    def _records(self, start: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        yield start
+        try:
+            while (batch := self._batches.next()) is not None:
+                yield self._record(batch)
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # DuckDB turns it into words of its own
+            self._failure = error
+            raise
+
+    @property
+    def failure(self) -> HushcountError | None:
+        """What the source itself said, if the failure began there."""
+        return self._failure if isinstance(self._failure, HushcountError) else None
+
+    def interrupted(self, error: Exception) -> bool:
+        """Whether Ctrl-C ended the query, or the reading for it."""
+        if self._failure is not None or isinstance(error, HushcountError):
+            return isinstance(self._failure, KeyboardInterrupt)
+        return "interrupt" in str(error).lower()
+
+    def stop(self) -> None:
+        """End the wait for a batch, in whatever thread it is."""
+        self._batches.stop()
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._batches.close()

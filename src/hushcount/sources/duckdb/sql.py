@@ -1,0 +1,175 @@
+"""A DuckDB query as a source: its result in the order of a keyed hash of the row."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from hushcount.errors import DataError, HushcountError, ParameterError
+from hushcount.files.failures import attempt, guarded
+from hushcount.keys.columns import KeyColumns
+from hushcount.privacy import RESULT_ROW, PrivacyUnit
+from hushcount.secure import fresh_key
+from hushcount.sources.duckdb.json_lines import ROWS, identifier, literal
+from hushcount.sources.formats.registry import Names, Piece, after
+from hushcount.sources.memory import FrameSource
+from hushcount.sources.read_ahead import read_ahead
+from hushcount.sources.source import Batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ORDER_KEY = "order_key"
+UNIT_NOTE = "The unit is one row of the SQL result."
+# A sort of 20 million rows of text needs 256 MB; the rest is room for the query itself.
+MEMORY = "512MB"
+
+
+def open_sql(query: str, columns: KeyColumns, state: Mapping[str, str] | None) -> SqlSource:
+    """Check a query without running it; `state` of an earlier run gives the same order again."""
+    order_key = (state or {}).get(ORDER_KEY) or fresh_key().hex()
+    if not set(order_key) <= set("0123456789abcdef"):
+        raise ParameterError("state must hold the order key of an earlier run.")
+    _check_select(query)
+    with duckdb.connect(config=_options()) as connection:
+        schema = attempt(query_failure, lambda: connection.sql(query).limit(0).to_arrow_table().schema)
+    columns = columns.within(schema.names, "the SQL result")
+    columns = columns.typed(schema.field(name).type for name in columns.names)
+    return SqlSource(query, columns, order_key)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSource:
+    """Rows of a query's result, sorted by a hash of the whole row under a secret key.
+
+    The order of a SQL result is not defined, and may change when one row goes. A hash of the row
+    under a key drawn for this run is a total order that no other row has a part in: without one
+    row, all others come in the same order as before.
+    """
+
+    query: str
+    columns: KeyColumns
+    order_key: str
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """One row of the result is one event."""
+        return RESULT_ROW
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names of the key columns in a result."""
+        return self.columns.key_names
+
+    @property
+    def size(self) -> int | None:
+        """Unknown."""
+        return None
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the query, the columns and the order."""
+        parts = [self.query, *self.columns.names, self.columns.key_type, self.order_key]
+        return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+
+    @property
+    def state(self) -> dict[str, str]:
+        """The key of the order."""
+        return {ORDER_KEY: self.order_key}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the unit is, and what happens to nulls."""
+        return (UNIT_NOTE, *self.columns.notes)
+
+    def decode(self, keys: pa.Array) -> pa.Table:
+        """Turn keys back into their columns."""
+        return self.columns.decode(keys)
+
+    def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
+        """Run the query; the sort spills to a private folder (0700) that is removed at the end."""
+        connection = duckdb.connect(config=_options())
+        pieces = after(guarded(self._pieces(connection), query_failure), skip_rows)
+        found = (Batch(self.columns.keys(piece.columns or ()), piece.rows, 0) for piece in pieces)
+
+        def interrupt() -> None:
+            with suppress(duckdb.Error):
+                connection.interrupt()
+
+        return read_ahead(found, cancel=interrupt)
+
+    def _pieces(self, connection: Any) -> Iterator[Piece]:
+        folder = tempfile.mkdtemp(prefix="hushcount-")
+        try:
+            connection.execute(f"SET temp_directory = {literal(folder)}")
+            rows = connection.sql(self.query)
+            yield from _ordered_pieces(rows, self.columns.names, self.order_key)
+        finally:
+            connection.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def open_relation(relation: Any, columns: KeyColumns) -> FrameSource:
+    """A DuckDB relation: rows in the order of a keyed hash too, run by its own connection."""
+    columns = columns.within(relation.columns, "the SQL result")
+    empty = attempt(query_failure, lambda: relation.limit(0).to_arrow_table())
+    columns = columns.typed(empty.schema.field(name).type for name in columns.names)
+    order_key = fresh_key().hex()
+
+    def pieces() -> Iterator[Piece]:
+        return guarded(_ordered_pieces(relation, columns.names, order_key), query_failure)
+
+    return FrameSource(columns, pieces, RESULT_ROW, (UNIT_NOTE,))
+
+
+def _ordered_pieces(rows: Any, names: Names, order_key: str) -> Iterator[Piece]:
+    """The key columns, sorted by the hash of the whole row and then by the key."""
+    keys = ", ".join(map(identifier, names))
+    whole = ", ".join(map(identifier, rows.columns))
+    order = f"hash({literal(order_key)}, {whole}), {keys}"
+    ordered = rows.query("hushcount_rows", f"SELECT {keys} FROM hushcount_rows ORDER BY {order}")
+    for batch in ordered.to_arrow_reader(ROWS):
+        yield Piece(batch.columns, batch.num_rows, 0)
+
+
+def query_failure(error: Exception) -> HushcountError:
+    """Say in one sentence what kind of thing went wrong; DuckDB's own words quote the data."""
+    for kind, sentence in _USAGE.items():
+        if isinstance(error, kind):
+            return ParameterError(sentence)
+    if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+        return DataError("The SQL query needs more memory or disk space than there is.")
+    if isinstance(error, duckdb.IOException):
+        return DataError("The SQL query reads a file that does not exist or cannot be read.")
+    return DataError("The SQL query failed on the data.")
+
+
+_USAGE = {
+    duckdb.ParserException: "The SQL query does not parse.",
+    duckdb.CatalogException: "The SQL query names a table or function that does not exist.",
+    duckdb.BinderException: "The SQL query names columns that do not exist, or uses them wrongly.",
+}
+
+
+def _check_select(query: str) -> None:
+    statements = attempt(query_failure, duckdb.extract_statements, query)
+    if len(statements) != 1:
+        raise ParameterError("The SQL query must be one statement.")
+    if statements[0].type != duckdb.StatementType.SELECT:
+        raise ParameterError("The SQL query must be a SELECT.")
+
+
+def _options() -> dict[str, Any]:
+    return {
+        "threads": 2,
+        "memory_limit": MEMORY,
+        "preserve_insertion_order": True,
+        "autoinstall_known_extensions": False,
+    }

@@ -1,0 +1,64 @@
+"""Arrow IPC, both the file and the stream layout, by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyarrow import ipc
+
+from hushcount.sources.formats.inputs import Input
+from hushcount.sources.formats.registry import Names, Piece
+from hushcount.sources.source import BATCH_ROWS
+
+MAGIC = b"ARROW1"
+# Record batches larger than this are left to the page cache by mapping the file.
+LARGE_BATCH = 1 << 26
+
+
+class ArrowReader:
+    """Reads record batch by record batch, and only the key columns of each."""
+
+    defect = "is not a whole Arrow file or stream (damaged, truncated or of another format)"
+
+    def schema(self, file: Input) -> pa.Schema:
+        """Names and types of the columns."""
+        head = file.head()
+        if head.startswith(MAGIC):
+            with pa.OSFile(file.location) as raw, ipc.open_file(raw) as opened:
+                return opened.schema
+        return ipc.read_schema(pa.BufferReader(head))
+
+    def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
+        """Yield slices of the record batches."""
+        fields = [self.schema(file).get_field_index(name) for name in names]
+        options = ipc.IpcReadOptions(included_fields=fields)
+        if file.head().startswith(MAGIC):
+            yield from _file_pieces(file, names, options)
+        else:
+            yield from _stream_pieces(file, names, options)
+
+
+def _file_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iterator[Piece]:
+    size = file.size or 0
+    with pa.OSFile(file.location) as raw, ipc.open_file(raw) as opened:
+        count = opened.num_record_batches
+    large = size > LARGE_BATCH * count
+    raw = pa.memory_map(file.location) if large else pa.OSFile(file.location)
+    with raw, ipc.open_file(raw, options=options) as opened:
+        for index in range(count):
+            yield from _slices(opened.get_batch(index), names, size * (index + 1) // count)
+
+
+def _stream_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iterator[Piece]:
+    stream, position = file.open()
+    with stream, ipc.open_stream(stream, options=options) as opened:
+        for batch in opened:
+            yield from _slices(batch, names, position())
+
+
+def _slices(batch: pa.RecordBatch, names: Names, bytes_read: int) -> Iterator[Piece]:
+    columns = [batch.column(name) for name in names]
+    for start in range(0, batch.num_rows, BATCH_ROWS):
+        rows = min(BATCH_ROWS, batch.num_rows - start)
+        yield Piece([column.slice(start, rows) for column in columns], rows, bytes_read)

@@ -1,0 +1,144 @@
+"""Public domains as they are asked for: a range, a list, or a file of keys."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from hushcount.errors import ParameterError
+from hushcount.keys.arrays import held_as
+from hushcount.keys.domains import KnownKeys, as_domain
+from hushcount.sources.open import open_source
+from hushcount.sources.source import Batch
+
+if TYPE_CHECKING:
+    from hushcount.keys.columns import KeyColumns
+    from hushcount.keys.domains import Domain
+    from hushcount.privacy import PrivacyUnit
+    from hushcount.sources.source import Source
+
+DROPPED = "Keys outside the domain are dropped."
+COLUMNAR = (".parquet", ".arrow", ".feather")
+
+
+def read_domain(value: Any, key_type: str = "auto") -> Domain | None:
+    """A domain of A..B, of a list of keys, or of a file with one key a line (or one column).
+
+    >>> read_domain("1..6").size
+    6
+    """
+    if value is None:
+        return None
+    if isinstance(value, os.PathLike) or (isinstance(value, str) and os.path.isfile(value)):
+        return _read_file(os.fspath(value), key_type)
+    if isinstance(value, str) and ".." not in value:
+        raise ParameterError(f"domain must be A..B or a file of keys, got {value}.")
+    return as_domain(value)
+
+
+def _read_file(path: str, key_type: str) -> Domain:
+    form = None if Path(path).suffix.lower() in COLUMNAR else "lines"
+    source = open_source(path, format=form, key_type=key_type)
+    keys = [source.columns.keys([batch.keys]) for batch in source.batches()]
+    if not keys:
+        raise ParameterError("domain must hold at least one key, got none.")
+    return KnownKeys.of(pa.chunked_array(keys))
+
+
+def check_keys(domain: Domain, columns: KeyColumns) -> None:
+    """Raise unless keys of these columns can be in the domain; their types are public."""
+    if len(columns.key_names) > 1:
+        raise ParameterError(f"domain is for one key column, got {len(columns.key_names)}.")
+    if len(columns.types) == 1:
+        domain.places(pa.array([], held_as(columns.types[0])))
+
+
+def readable_type(domain: Domain, key_type: str) -> str:
+    """How to read keys for a domain, which turns text into numbers itself and drops what is none."""
+    return "auto" if key_type == "int" and pa.types.is_integer(domain.key_type) else key_type
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInDomain:
+    """A source without the rows whose key is not in a public domain; nobody is told that there were any.
+
+    A row is dropped, or its key takes the type of the domain, by what is in this row alone: neighbours stay
+    neighbours, and the order of the other rows stays the same.
+    """
+
+    source: Source
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        columns = self.source.columns
+        if len(columns.key_names) > 1:
+            raise ParameterError(f"domain is for one key column, got {len(columns.key_names)}.")
+        if columns.types:
+            self.domain.within(pa.array([], columns.types[0]))
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """What one row is."""
+        return self.source.unit
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names of the key columns in a result."""
+        return self.source.key_names
+
+    @property
+    def columns(self) -> KeyColumns:
+        """The columns; the key has the type of the domain."""
+        columns = self.source.columns
+        return replace(columns, types=(self.domain.key_type, *columns.types[1:]))
+
+    @property
+    def size(self) -> int | None:
+        """Bytes in all, when known."""
+        return self.source.size
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the source and the domain; empty when the source cannot be read a second time."""
+        whole = self.source.fingerprint
+        named = repr(self.domain) if not isinstance(self.domain, KnownKeys) else self.domain.digest
+        return whole and hashlib.blake2b(f"{whole}\0{named}".encode(), digest_size=16).hexdigest()
+
+    @property
+    def state(self) -> dict[str, str]:
+        """What the source needs to continue in the same order."""
+        return self.source.state
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Public sentences about how rows become events."""
+        return (*self.source.notes, DROPPED)
+
+    def decode(self, keys: pa.Array) -> pa.Table:
+        """Turn keys back into their columns."""
+        return self.columns.decode(keys)
+
+    def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
+        """The batches of the source, each without the keys outside; closing it closes the source."""
+        batches = self.source.batches(skip_rows)
+        try:
+            for batch in batches:
+                yield replace(batch, keys=self._within(batch.keys))
+        finally:
+            close = getattr(batches, "close", None)
+            if close is not None:
+                close()
+
+    def _within(self, keys: pa.Array) -> pa.Array:
+        if self.source.columns.user is None:
+            return self.domain.within(keys)[0]
+        kept, inside = self.domain.within(keys.field("key"))
+        return pa.StructArray.from_arrays(
+            [keys.field("user").filter(pa.array(inside)), kept], ["user", "key"]
+        )

@@ -1,0 +1,71 @@
+"""One rule by which rows go to shards."""
+
+import pytest
+
+from hushcount.errors import ParameterError
+from hushcount.jobs.dealing import Partitioning
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({}, "key"),
+        ({"by": "key"}, "key"),
+        ({"row_id": "line"}, "row id"),
+        ({"user": "who"}, "user"),
+        ({"by": "file", "files_cut_by": "country"}, "file"),
+    ],
+)
+def test_the_rule_is_said(options, rule):
+    assert Partitioning(3, **options).note == f"Rows are dealt to 3 shards by a keyed hash of their {rule}."
+
+
+def test_only_an_assertion_is_assumed():
+    assert Partitioning(3).assumptions == ()
+    assert Partitioning(3, "file", files_cut_by="day").assumptions == (
+        "files are cut by day, an attribute of the row, not by count or size (asserted by the caller)",
+    )
+
+
+ASSERTION = (
+    'partition_by="file" goes with files_cut_by, your word on the attribute of a row by which files are cut.'
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"shards": 0}, "shards must be at least 1, got 0."),
+        ({"shards": True}, "shards must be a whole number, got True."),
+        ({"shards": 65537}, "shards must be at most 65536, got 65537."),
+        ({"by": "size"}, "partition_by must be one of key, file, got size."),
+        ({"by": "key", "row_id": "a"}, "rows are dealt to shards by one rule, got row_id and partition_by."),
+        ({"user": "u", "row_id": "a"}, "rows are dealt to shards by one rule, got user and row_id."),
+        (
+            {"user": "u", "row_id": "a", "by": "key"},
+            "rows are dealt to shards by one rule, got user and row_id and partition_by.",
+        ),
+        ({"by": "file"}, ASSERTION),
+        ({"by": "file", "files_cut_by": ""}, ASSERTION),
+        ({"by": "file", "files_cut_by": "  "}, ASSERTION),
+        ({"files_cut_by": "country"}, ASSERTION),
+    ],
+)
+def test_refusals(options, sentence):
+    with pytest.raises(ParameterError) as refused:
+        Partitioning(**options)
+    assert str(refused.value) == sentence
+
+
+def test_the_command_keeps_as_many_counters_as_the_function():
+    """131072 counters in each of 64 shards would be eight million rows on the driver."""
+    import inspect
+
+    from hushcount.cli import options
+    from hushcount.jobs.spark import shards
+    from hushcount.jobs.top import top
+
+    by_default = inspect.signature(shards.top).parameters["counters"].default
+    assert options.counters({"counters": None}, Partitioning()) == by_default == 16384
+    assert options.counters({"counters": None}, None) == inspect.signature(top).parameters["counters"].default
+    assert options.counters({"counters": 77}, Partitioning()) == 77

@@ -1,0 +1,133 @@
+"""Sums of releases: counts, guarantee, intervals that hold, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.releases import FixedError, release_of
+from tests.seeded_bits import SeededBits
+
+import hushcount as hc
+from hushcount.errors import KeyTypeError, ParameterError
+from hushcount.mechanisms.linear.calibration import plan_envelope
+from hushcount.mechanisms.registry import release
+from hushcount.privacy import RESULT_ROW
+from hushcount.releases.added import add_releases, hidden
+from hushcount.sketches.tracked import TrackedSketch
+
+
+def test_counts_are_added_and_sorted():
+    total = hc.add_releases([release_of([("a", 50), ("b", 40)]), release_of([("b", 30), ("c", 45)])])
+    assert total.table["key"].to_pylist() == ["b", "a", "c"]
+    assert total.counts.to_pylist() == [70, 50, 45]
+    assert (total.guarantee.epsilon, total.guarantee.delta) == (1.0, 1e-8)
+    assert total.guarantee.assumptions == ("a", "b", "each event is in the data of one party only")
+    assert total.guarantee.parameters == {"parties": 2}
+
+
+def test_a_party_that_publishes_nothing_adds_nothing():
+    nothing = release_of([], kind=pa.string())
+    total = add_releases([nothing, release_of([("a", 50)]), release_of([], kind=pa.string())])
+    assert total.table["key"].to_pylist() == ["a"]
+    assert total.guarantee.parameters == {"parties": 3}
+    assert len(add_releases([nothing])) == 0
+
+
+def test_bounds_add_up_with_what_was_not_published():
+    total = add_releases([release_of([("a", 50)]), release_of([("b", 40)], FixedError(above=3))])
+    assert [hidden(party) for party in total.error.parties] == [25, 25]  # floor 4, threshold 22
+    assert total.error.interval(0.95) == (10, 2 + 25 + 3 + 25)
+    assert total.accuracy().simultaneous_below is None
+    assert total.accuracy().sentences == (
+        "With confidence 0.95 the true count of a key named beforehand is at least count - 10"
+        " and at most count + 55.",
+        "count is the sum over 2 parties; each leaves out keys below its threshold.",
+    )
+    open_end = add_releases([release_of([("a", 50)]), release_of([("b", 40)], FixedError(above=None))])
+    assert open_end.error.interval(0.95)[1] is None
+    assert "at most" not in open_end.accuracy().sentences[0]
+
+
+@pytest.mark.parametrize("mechanism", [None, "pmg", "dpss", "public-floor"])
+def test_the_truth_lies_in_the_stated_interval(mechanism):
+    """Five parties, some of which hold too little of a key to publish it."""
+    generator = np.random.default_rng(7)
+    data = [generator.zipf(1.3, 20_000) % 500 for _ in range(5)]
+    sketches = [hc.SpaceSaving(counters=200) for _ in data]
+    for sketch, keys in zip(sketches, data, strict=True):
+        sketch.update(keys)
+    parties = [
+        release(s, epsilon=1.0, delta=1e-6, mechanism=mechanism, max_events=30_000, bits=SeededBits(i))
+        for i, s in enumerate(sketches)
+    ]
+    total = add_releases(parties).at_confidence(1 - 1e-6)
+    true = np.bincount(np.concatenate(data))
+    assert len(total) >= len(parties[0])
+    for row in total.table.to_pylist():
+        assert row["lower"] <= true[row["key"]] <= row["upper"]
+
+
+def test_pure_releases_hide_what_lies_below_the_last_row():
+    sketch = hc.SpaceSaving(counters=3)
+    sketch.update([1] * 400 + [2] * 300)
+    party = release(sketch, epsilon=1.0, delta=0, domain="0..99", bits=SeededBits(1))
+    assert hidden(party) == party.counts.to_pylist()[-1]
+    assert hidden(release_of([("a", 9)])) == 25
+
+
+def pure_party(keys, domain, seed):
+    sketch = hc.SpaceSaving(counters=8)
+    sketch.update(keys)
+    return release(sketch, epsilon=1.0, delta=0, domain=domain, max_events=9000, bits=SeededBits(seed))
+
+
+def test_a_sum_has_no_upper_end_where_a_party_drops_keys_of_another():
+    """Key 50 occurs 4000 times with the first party, outside its domain."""
+    narrow, wide = pure_party([50] * 4000, "0..9", 1), pure_party([50] * 3000, "0..99", 2)
+    assert add_releases([narrow, wide]).error.interval(0.95)[1] is None
+    assert add_releases([narrow, release_of([(50, 900)])]).error.interval(0.95)[1] is None
+    assert add_releases([wide, pure_party([50] * 9, "0..99", 3)]).error.interval(0.95)[1] > 1000
+    lists = [pure_party(["a"] * 9, ["a", "b"], 4), pure_party(["a"] * 9, ["a", "b"], 5)]
+    assert add_releases(lists).error.interval(0.95)[1] > 1000
+    assert add_releases([lists[0], pure_party(["a"], ["a"], 6)]).error.interval(0.95)[1] is None
+
+
+@pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
+def test_an_envelope_hides_counts_below_its_reach(kind):
+    plan = plan_envelope(kind, 30_000, 64, 1.0, 1e-6)
+    sketch = TrackedSketch(kind, counters=64, depth=plan.depth, width=plan.width)
+    sketch.update(["a"] * 20_000)
+    party = release(
+        sketch, epsilon=1.0, delta=1e-6, mechanism=f"{kind}-envelope", max_events=30_000, bits=SeededBits(1)
+    )
+    assert (
+        hidden(party) == plan.threshold + plan.centre
+    )  # the noisy estimate at the threshold is not published
+
+
+def refused(error, releases):
+    with pytest.raises(error) as caught:
+        add_releases(releases)
+    return str(caught.value)
+
+
+def test_what_cannot_be_added_is_refused():
+    one = release_of([("a", 50)])
+    assert refused(ParameterError, []) == "releases must be at least one, got none."
+    assert (
+        refused(ParameterError, [one, one])
+        == "releases must be of disjoint data, got the same release twice."
+    )
+    assert refused(ParameterError, [one, one.limit(1)]) == (
+        "releases must be whole to be added, got one cut by limit or min_count."
+    )
+    assert refused(KeyTypeError, [one, release_of([(5, 50)], kind=pa.int64())]) == (
+        "releases must have the same key columns to be added, got different ones."
+    )
+    sketch = hc.Exact()
+    sketch.update(["a"] * 50)
+    rows = release(sketch, epsilon=1.0, delta=1e-6, unit=RESULT_ROW)
+    assert refused(ParameterError, [one, rows]) == (
+        "releases must protect the same unit to be added, got event and row of the SQL result."
+    )
