@@ -1,5 +1,6 @@
 # make demo   the main job on bundled data
 # make test   the whole test suite
+# make cover  the unit and property tests, with a floor under the share of lines that they run
 # make lint   style, format and types
 # make bench  speed and memory against other programs
 # make lock   pin the newest dependencies (takes minutes; never part of the others)
@@ -14,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(VENV)-lock/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
 	--no-emit-trusted-host --no-emit-find-links --no-header --no-annotate --strip-extras --allow-unsafe
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test cover lint bench lock clean
 
 demo: $(VENV)/runtime
 	@echo "The first run compiles the counting loops: a few seconds."
@@ -22,6 +23,10 @@ demo: $(VENV)/runtime
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n 2
+
+# The floor is fail_under in pyproject.toml.
+cover: $(VENV)/dev
+	$(BIN)/python -m pytest -n 2 tests/unit tests/property --cov --cov-report=term
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

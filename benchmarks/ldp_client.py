@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 import time
 
-from hushcount.ldp.client import Client
-from hushcount.ldp.codes import masks
-from hushcount.ldp.encodings import PackedWords, Words
-from hushcount.ldp.groups import Group
-from hushcount.ldp.manifest import Manifest
-from hushcount.ldp.questions import Chunk, CodeBit, Prefix
+from hushcount.ldp.client.client import Client
+from hushcount.ldp.wire.codes import masks
+from hushcount.ldp.wire.encodings import PackedWords, Words
+from hushcount.ldp.wire.groups import Group
+from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 REPORTS = 5000

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from tests.seeded_bits import SeededBits
 
-from hushcount.ldp.aggregator import Aggregator
-from hushcount.ldp.batch_client import Items, respond_all
-from hushcount.ldp.client import Client
-from hushcount.ldp.manifest import Manifest
+from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.client.client import Client
+from hushcount.ldp.server.aggregator import Aggregator
+from hushcount.ldp.wire.manifest import Manifest
 from hushcount.releases.release import Release
 
 BLOCK = 1 << 20

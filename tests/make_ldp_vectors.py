@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from hushcount.errors import HushcountError
-from hushcount.ldp.asking import asked, truthful
-from hushcount.ldp.client import Client
-from hushcount.ldp.encodings import Bytes, Categories, Integers, PackedWords, Words
-from hushcount.ldp.groups import Group
-from hushcount.ldp.manifest import Manifest, canonical
-from hushcount.ldp.public_randomness import BUCKET, CELL, SHARED, SIGN, PublicRandomness
-from hushcount.ldp.questions import Chunk, CodeBit, Place, Prefix
-from hushcount.ldp.response import respond, response_probability
-from hushcount.ldp.tagged_prefix import TaggedPrefix
-from hushcount.ldp.wire import parse, refusal
+from hushcount.ldp.client.client import Client, asked, truthful
+from hushcount.ldp.wire.encodings import Bytes, Categories, Integers, PackedWords, Words
+from hushcount.ldp.wire.groups import Group
+from hushcount.ldp.wire.manifest import Manifest, canonical
+from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, SIGN, PublicRandomness
+from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix, QuestionPlace
+from hushcount.ldp.wire.report import parse, refusal
+from hushcount.ldp.wire.response import respond, response_probability
+from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
 
 FOLDER = Path(__file__).parent / "vectors"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -237,7 +236,7 @@ def answer(manifest: Manifest, nonce: bytes, number: int, item: object) -> dict[
     value = manifest.encoding.encode(item)
     if value is None:
         return {**row, "cell": None, "flip": None, "symbol": None}
-    place = Place(manifest.public, manifest.encoding.width, number, ask.question, ask.row, ask.extra)
+    place = QuestionPlace(manifest.public, manifest.encoding.width, number, ask.question, ask.row, ask.extra)
     cell, flip = manifest.groups[number].questions[ask.question].cell(value, place)
     return {**row, "cell": cell, "flip": flip, "symbol": truthful(manifest, value, number, ask)}
 

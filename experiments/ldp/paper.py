@@ -18,7 +18,7 @@ from experiments.ldp.quality import Campaign, quality
 from experiments.ldp.run import mean
 
 from hushcount import ldp
-from hushcount.ldp.aggregator import Aggregator
+from hushcount.ldp.server.aggregator import Aggregator
 
 USERS = 10_000_000
 EPSILON = 2.0

@@ -16,8 +16,8 @@ from experiments.ldp import data
 from experiments.ldp.quality import Campaign
 
 from hushcount.ldp import Aggregator, Bitstogram, BitstogramBinary, Manifest, PackedWords, TreeHist, Words
-from hushcount.ldp.batch_client import Items, respond_all
-from hushcount.ldp.simulation import packed
+from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.client.simulation import packed
 
 WORDS = Words(data.ALPHABET, data.LENGTH)
 PACKED = PackedWords(data.ALPHABET, data.LENGTH)  # 29 bits: what the code of the binary mode holds

@@ -1,4 +1,4 @@
-"""The lock files: everything pinned with hashes, nothing that names a place."""
+"""What makes hushcount installable: lock files, licence, citation, one version everywhere."""
 
 import re
 import tomllib
@@ -34,3 +34,27 @@ def test_version():
 
     assert hushcount.__version__ == PROJECT["version"]
     assert f"## {PROJECT['version']} " in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\nversion: {PROJECT['version']}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_licence():
+    assert PROJECT["license"] == "Apache-2.0"
+    assert all((ROOT / name).is_file() for name in PROJECT["license-files"])
+    text = (ROOT / "LICENSE").read_text()
+    assert "Version 2.0, January 2004" in text
+    assert text.rstrip().endswith("limitations under the License.")
+    assert "\nlicense: Apache-2.0\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_citation_names_every_paper():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert "authors:\n  - name: The hushcount contributors\n" in text
+    first = re.findall(r"authors:\n      - family-names: (\S+)\n", text)
+    years = re.findall(r"^    year: (\d+)$", text, re.MULTILINE)
+    assert list(zip(first, years, strict=True)) == [
+        ("Lebeda", "2023"),
+        ("Holland", "2025"),
+        ("Bassily", "2020"),
+        ("Biswas", "2024"),
+        ("Cohen", "2021"),
+    ]

@@ -9,15 +9,15 @@ from tests.privacy.ldp_law import AskedAgain, Script, exp_between, largest_ratio
 
 from hushcount import ldp
 from hushcount.errors import ParameterError
-from hushcount.ldp import client as client_module
-from hushcount.ldp.client import Client
-from hushcount.ldp.client_state import ClientState
-from hushcount.ldp.encodings import Integers
-from hushcount.ldp.groups import Group
-from hushcount.ldp.manifest import Manifest
-from hushcount.ldp.questions import KINDS, Chunk, CodeBit, Prefix
-from hushcount.ldp.response import ONE, exp_below, respond, response_probability
-from hushcount.ldp.tagged_prefix import TaggedPrefix
+from hushcount.ldp.client import client as client_module
+from hushcount.ldp.client.client import Client
+from hushcount.ldp.client.state import ClientState
+from hushcount.ldp.wire.encodings import Integers
+from hushcount.ldp.wire.groups import Group
+from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.questions import KINDS, Chunk, CodeBit, Prefix
+from hushcount.ldp.wire.response import ONE, exp_below, respond, response_probability
+from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
 
 ALL = 1 << 32
 HALF = 1 << 31

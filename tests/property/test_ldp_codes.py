@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushcount.ldp.code_decoding import decode, signs
-from hushcount.ldp.codes import LENGTH, MESSAGE_BITS, codeword_bit, distance, encode
+from hushcount.ldp.server.codewords import decode, signs
+from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, codeword_bit, distance, encode
 
 messages = st.integers(0, (1 << MESSAGE_BITS) - 1)
 signals = st.lists(st.integers(-8, 8), min_size=LENGTH, max_size=LENGTH)

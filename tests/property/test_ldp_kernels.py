@@ -10,19 +10,18 @@ from tests.seeded_bits import SeededBits
 
 from hushcount.ldp._kernels import blake2s, tally
 from hushcount.ldp._kernels.transform import walsh_hadamard
-from hushcount.ldp.asking import asked as ask
-from hushcount.ldp.asking import truthful
-from hushcount.ldp.batch_client import Items, respond_all
-from hushcount.ldp.cells import cells_of, cut, from_words, put_on_top, to_words
-from hushcount.ldp.client import Client
-from hushcount.ldp.encodings import Bytes, Integers
-from hushcount.ldp.groups import ALL_SHARES, Group
-from hushcount.ldp.manifest import Manifest
-from hushcount.ldp.nonce_set import NonceSet
-from hushcount.ldp.questions import Chunk, CodeBit, Place, Prefix
-from hushcount.ldp.tagged_prefix import TaggedPrefix
-from hushcount.ldp.tallies import GroupTallies
-from hushcount.ldp.words import Words
+from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.client.client import Client, truthful
+from hushcount.ldp.client.client import asked as ask
+from hushcount.ldp.server.cells import cells_of, cut, from_words, put_on_top, to_words
+from hushcount.ldp.server.reports import NonceSet
+from hushcount.ldp.server.tallies import GroupTallies
+from hushcount.ldp.wire.encodings import Bytes, Integers
+from hushcount.ldp.wire.groups import ALL_SHARES, Group
+from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix, QuestionPlace
+from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
+from hushcount.ldp.wire.words import Words
 
 SEED = bytes(range(32))
 NEVER = 253_402_300_799
@@ -112,7 +111,7 @@ QUESTIONS = [
 def test_cells_are_those_of_the_question(question, values, data):
     manifest = campaign(Integers(72), [question], 1)
     row = data.draw(st.integers(0, question.rows - 1))
-    place = Place(manifest.public, 72, 0, 0, row, data.draw(st.integers(0, (1 << 32) - 1)))
+    place = QuestionPlace(manifest.public, 72, 0, 0, row, data.draw(st.integers(0, (1 << 32) - 1)))
     cells, flips = cells_of(question, place, to_words(values, 72))
     assert list(zip(cells.tolist(), flips.tolist(), strict=True)) == [
         question.cell(value, place) for value in values

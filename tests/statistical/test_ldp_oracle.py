@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from tests.seeded_bits import SeededBits
 
-from hushcount.ldp.batch_client import Items, respond_all
-from hushcount.ldp.cells import to_words
-from hushcount.ldp.encodings import Integers
-from hushcount.ldp.groups import ALL_SHARES, Group
-from hushcount.ldp.manifest import Manifest
-from hushcount.ldp.oracle import Oracle
-from hushcount.ldp.questions import Prefix
-from hushcount.ldp.tagged_prefix import TaggedPrefix
-from hushcount.ldp.tallies import GroupTallies
+from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.server.cells import to_words
+from hushcount.ldp.server.frequency import FrequencyOracle
+from hushcount.ldp.server.tallies import GroupTallies
+from hushcount.ldp.wire.encodings import Integers
+from hushcount.ldp.wire.groups import ALL_SHARES, Group
+from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.questions import Prefix
+from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
 
 WIDTH = 24
 NEVER = 253_402_300_799
@@ -49,7 +49,7 @@ def campaign(case, symbol_bits, seed):
     nonces = bits.words(USERS)
     tallies = GroupTallies(manifest, 0)
     tallies.add(nonces, respond_all(manifest, nonces, items, bits))
-    return Oracle([tallies.question(number) for number in asked], USERS)
+    return FrequencyOracle([tallies.question(number) for number in asked], USERS)
 
 
 def second_moment(item):

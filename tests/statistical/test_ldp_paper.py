@@ -9,11 +9,11 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount import ldp
-from hushcount.ldp.aggregator import Aggregator
-from hushcount.ldp.batch_client import Items, respond_all
-from hushcount.ldp.cells import bucket_of, cells_of, to_words
-from hushcount.ldp.manifest import Manifest
-from hushcount.ldp.paper_oracle import MedianOracle, whole_items
+from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.protocols.paper.medians import MedianOracle, whole_items
+from hushcount.ldp.server.aggregator import Aggregator
+from hushcount.ldp.server.cells import bucket_of, cells_of, to_words
+from hushcount.ldp.wire.manifest import Manifest
 
 CAMPAIGNS = 240
 USERS = 3000

@@ -87,7 +87,7 @@ def randomise(manifest: str, output: str, **values: Any) -> None:
     """
     from hushcount.cli import show
     from hushcount.files.atomic import atomic_file, check_writable
-    from hushcount.ldp.manifest import Manifest
+    from hushcount.ldp.wire.manifest import Manifest
     from hushcount.noise.bits import system_bits
 
     asked = Manifest.load(manifest)
@@ -120,7 +120,7 @@ def aggregate(manifest: str, reports: tuple[str, ...], **values: Any) -> None:
     """
     from hushcount.cli import show
     from hushcount.cli.ldp_show import counted
-    from hushcount.ldp.manifest import Manifest
+    from hushcount.ldp.wire.manifest import Manifest
     from hushcount.privacy import check_confidence
     from hushcount.releases.writers import check_output
 
@@ -146,7 +146,7 @@ def simulate(items: str, truncate: bool, style: str | None, **values: Any) -> No
     """
     from hushcount.cli import show
     from hushcount.cli.ldp_show import show_comparison
-    from hushcount.ldp.simulation import Comparison
+    from hushcount.ldp.client.simulation import Comparison
     from hushcount.noise.bits import system_bits
 
     encoding = ldp_items.encoding_of(items, truncate)
@@ -168,7 +168,7 @@ def _population(values: dict[str, Any], encoding: Any) -> Any:
     import pyarrow as pa
 
     from hushcount.cli import show
-    from hushcount.ldp.simulation import Population
+    from hushcount.ldp.client.simulation import Population
 
     values["key_type"] = values["key_type"] or ldp_items.key_type(encoding)
     source = options.request(values).open()
@@ -200,7 +200,7 @@ def _aggregator(manifest: Any, reports: tuple[str, ...], state: str | None, in_t
     from hushcount.cli import show
     from hushcount.cli.ldp_reports import add_file
     from hushcount.errors import ParameterError
-    from hushcount.ldp.aggregator import Aggregator
+    from hushcount.ldp.server.aggregator import Aggregator
 
     if not reports and state is None:
         raise ParameterError("REPORTS must be given, files or - for standard input.")

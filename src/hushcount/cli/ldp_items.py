@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hushcount.errors import ParameterError
+from hushcount.ldp import registry
 
 if TYPE_CHECKING:
-    from hushcount.ldp.encodings import Encoding
+    from hushcount.ldp.wire.encodings import Encoding
 
 FORMS = (
     "words:LENGTH[:ALPHABET], packed-words:LENGTH[:ALPHABET], bytes:LENGTH, integers:BITS or categories:FILE"
 )
-PRACTICAL = {"tree-hist": "TreeHist", "bitstogram": "Bitstogram", "bitstogram-binary": "BitstogramBinary"}
-PAPER = {
-    "tree-hist-paper": "TreeHistPaper",
-    "bitstogram-paper": "BitstogramPaper",
-    "succinct-hist": "SuccinctHist",
-    "hashtogram": "Hashtogram",
-    "explicit-hist": "ExplicitHist",
-}
-PROTOCOLS = PRACTICAL | PAPER
+PRACTICAL, PAPER = (
+    tuple(name.replace("_", "-") for name in registry.names(from_paper)) for from_paper in (False, True)
+)
 
 ITEMS = click.option("--items", required=True, metavar="FORM", help=f"What users hold: {FORMS}.")
 TRUNCATE = click.option(
@@ -32,8 +26,8 @@ TRUNCATE = click.option(
 )
 PROTOCOL = click.option(
     "--protocol",
-    type=click.Choice(tuple(PROTOCOLS)),
-    default="tree-hist",
+    type=click.Choice((*PRACTICAL, *PAPER)),
+    default=PRACTICAL[0],
     metavar="NAME",
     show_default=True,
     help=f"One of {', '.join(PRACTICAL)}; as published: {', '.join(PAPER)}.",
@@ -52,7 +46,7 @@ CAMPAIGN = (ITEMS, TRUNCATE, PROTOCOL, THRESHOLD, SYMBOL_BITS)
 
 def encoding_of(form: str, truncate: bool) -> Encoding:
     """The encoding that a form such as words:6 describes."""
-    from hushcount.ldp import encodings
+    from hushcount.ldp.wire import encodings
 
     kind, _, rest = form.partition(":")
     cut = int(truncate)
@@ -76,13 +70,15 @@ def campaign(encoding: Encoding, protocol: str, **terms: Any) -> Any:
     """The campaign of a protocol; what was not asked for is left to it."""
     if protocol in PAPER and terms.get("symbol_bits") is not None:
         raise ParameterError(f"{protocol} has responses of one bit; leave out symbol_bits.")
-    made = getattr(import_module("hushcount.ldp"), PROTOCOLS[protocol])
-    return made(encoding, **{name: value for name, value in terms.items() if value is not None})
+    from hushcount.ldp.protocols.campaign import campaign_class
+
+    make: Any = campaign_class(protocol.replace("-", "_"))
+    return make(encoding, **{name: value for name, value in terms.items() if value is not None})
 
 
 def key_type(encoding: Encoding) -> str:
     """How the column of items is read."""
-    from hushcount.ldp.encodings import Integers
+    from hushcount.ldp.wire.encodings import Integers
 
     return "int" if isinstance(encoding, Integers) else "auto"
 

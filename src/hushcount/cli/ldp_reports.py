@@ -32,7 +32,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
 
 def add_file(aggregator: Any, path: str, now: float | None, tell: Callable[[int], None]) -> None:
     """Add all reports of a file, whichever of the two forms it has."""
-    from hushcount.ldp.wire import REPORT_BYTES
+    from hushcount.ldp.wire.report import REPORT_BYTES
 
     with opened(path) as stream:
         start = stream.read(1)

@@ -35,7 +35,7 @@ def facts(made: Any, zipf: float) -> dict[str, str]:
 
 
 def _forecast(made: Any, zipf: float) -> dict[str, str]:
-    from hushcount.ldp.planner import zipf_counts
+    from hushcount.ldp.protocols.campaign import zipf_counts
 
     plan = getattr(made, "plan", None)
     if plan is None:

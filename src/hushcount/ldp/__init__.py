@@ -1,6 +1,6 @@
-"""The local model: every client randomises its own report; the collector never sees an item.
+"""The local model: every client randomises its own report, so the collector never sees an item.
 
-Names are looked up on first use: a client loads no numpy.
+Names are imported on first use, so a client does not load numpy.
 
 >>> from hushcount import ldp
 >>> ldp.Words("abc", 3).width
@@ -9,47 +9,41 @@ Names are looked up on first use: a client loads no numpy.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hushcount.ldp import registry
 
 if TYPE_CHECKING:
-    from hushcount.ldp.aggregator import Aggregator
-    from hushcount.ldp.bitstogram import Bitstogram
-    from hushcount.ldp.bitstogram_binary import BitstogramBinary
-    from hushcount.ldp.bitstogram_paper import BitstogramPaper
-    from hushcount.ldp.client import Client
-    from hushcount.ldp.client_state import ClientState
-    from hushcount.ldp.encodings import Bytes, Categories, Integers, PackedWords, Words
-    from hushcount.ldp.explicit_hist import ExplicitHist
-    from hushcount.ldp.hashtogram import Hashtogram
-    from hushcount.ldp.manifest import Manifest
-    from hushcount.ldp.paper_oracle import Frequencies, frequencies
-    from hushcount.ldp.succinct_hist import SuccinctHist
-    from hushcount.ldp.tree_hist import TreeHist
-    from hushcount.ldp.tree_hist_paper import TreeHistPaper
+    from hushcount.ldp.client.client import Client
+    from hushcount.ldp.client.state import ClientState
+    from hushcount.ldp.protocols.bitstogram.protocol import Bitstogram, BitstogramBinary
+    from hushcount.ldp.protocols.paper.bitstogram import BitstogramPaper
+    from hushcount.ldp.protocols.paper.medians import Frequencies, frequencies
+    from hushcount.ldp.protocols.paper.oracles import ExplicitHist, Hashtogram
+    from hushcount.ldp.protocols.paper.succinct_hist import SuccinctHist
+    from hushcount.ldp.protocols.paper.tree_hist import TreeHistPaper
+    from hushcount.ldp.protocols.tree_hist.protocol import TreeHist
+    from hushcount.ldp.server.aggregator import Aggregator
+    from hushcount.ldp.wire.encodings import Bytes, Categories, Integers, PackedWords, Words
+    from hushcount.ldp.wire.manifest import Manifest
 
-# Public name: where it lives.
+# Public name: where it lives. The campaign classes are those of the registry.
 _NAMES = {
-    "Aggregator": "hushcount.ldp.aggregator",
-    "Bitstogram": "hushcount.ldp.bitstogram",
-    "BitstogramBinary": "hushcount.ldp.bitstogram_binary",
-    "BitstogramPaper": "hushcount.ldp.bitstogram_paper",
-    "Bytes": "hushcount.ldp.encodings",
-    "Categories": "hushcount.ldp.encodings",
-    "Client": "hushcount.ldp.client",
-    "ClientState": "hushcount.ldp.client_state",
-    "ExplicitHist": "hushcount.ldp.explicit_hist",
-    "Frequencies": "hushcount.ldp.paper_oracle",
-    "Hashtogram": "hushcount.ldp.hashtogram",
-    "Integers": "hushcount.ldp.encodings",
-    "Manifest": "hushcount.ldp.manifest",
-    "PackedWords": "hushcount.ldp.encodings",
-    "SuccinctHist": "hushcount.ldp.succinct_hist",
-    "TreeHist": "hushcount.ldp.tree_hist",
-    "TreeHistPaper": "hushcount.ldp.tree_hist_paper",
-    "Words": "hushcount.ldp.encodings",
-    "frequencies": "hushcount.ldp.paper_oracle",
+    "Aggregator": "hushcount.ldp.server.aggregator",
+    "Bytes": "hushcount.ldp.wire.encodings",
+    "Categories": "hushcount.ldp.wire.encodings",
+    "Client": "hushcount.ldp.client.client",
+    "ClientState": "hushcount.ldp.client.state",
+    "Frequencies": "hushcount.ldp.protocols.paper.medians",
+    "Integers": "hushcount.ldp.wire.encodings",
+    "Manifest": "hushcount.ldp.wire.manifest",
+    "PackedWords": "hushcount.ldp.wire.words",
+    "Words": "hushcount.ldp.wire.words",
+    "frequencies": "hushcount.ldp.protocols.paper.medians",
 }
+for _entry in registry.PROTOCOLS.values():
+    _module, _, _class = _entry.campaign.partition(":")
+    _NAMES[_class] = _module
 
 __all__ = [
     "Aggregator",
@@ -74,10 +68,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _NAMES:
         raise AttributeError(f"module 'hushcount.ldp' has no attribute {name!r}")
-    return getattr(import_module(_NAMES[name]), name)
+    return registry.load(f"{_NAMES[name]}:{name}")
 
 
 def __dir__() -> list[str]:

@@ -18,9 +18,9 @@ import numpy as np
 
 from hushcount.errors import DataError, ManifestError
 from hushcount.files.atomic import PRIVATE, atomic_file
-from hushcount.ldp.manifest import Manifest
-from hushcount.ldp.received import Reports
-from hushcount.ldp.wire import REASONS
+from hushcount.ldp.server.reports import Reports
+from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.report import REASONS
 
 MAGIC = b"HUSHLDP\0"
 VERSION = 1

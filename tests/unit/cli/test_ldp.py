@@ -8,8 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from hushcount.cli.main import main
-from hushcount.ldp.client import Client
-from hushcount.ldp.manifest import Manifest
+from hushcount.ldp.client.client import Client
+from hushcount.ldp.wire.manifest import Manifest
 
 NEW = ("new", "m.json", "--items", "words:4", "--epsilon", "4", "--users", "20000", "--threshold", "3000")
 WORDS = ["tea"] * 9000 + ["milk"] * 7000 + ["toolong", None] * 1500 + [f"w{i % 26:c}" for i in range(1000)]

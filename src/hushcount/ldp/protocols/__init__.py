@@ -1,0 +1,1 @@
+"""The protocols: what each one asks its users, and how it finds the heavy items."""

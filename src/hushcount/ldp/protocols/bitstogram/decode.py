@@ -1,0 +1,109 @@
+"""From the tallies of Bitstogram to heavy hitters: identify, check, peel, and look again in what is left.
+
+Steps and limits: docs/ldp-bitstogram.md. Checked by: tests/acceptance/test_ldp_bitstogram.py
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hushcount.ldp.arrays import Counts, Floats, ItemWords
+from hushcount.ldp.protocols.bitstogram.candidates import combine, items, likely_values, valid
+from hushcount.ldp.protocols.bitstogram.evidence import Evidence, Located
+from hushcount.ldp.protocols.bitstogram.plan import FALSE_ITEMS, FALSE_VALUES, refuse_other_questions
+from hushcount.ldp.server.cells import from_words, to_words
+from hushcount.ldp.server.decoding import Collected, Found, limit_of
+from hushcount.ldp.wire.encodings import Encoding
+from hushcount.ldp.wire.law import upper_quantile
+from hushcount.ldp.wire.prefixes import count_prefixes
+from hushcount.ldp.wire.questions import Chunk
+
+ROUNDS = 4
+SLACK = 4.0  # standard deviations below the threshold at which an identifying question gives up
+CHECK_SLACK = 3.0  # the same for the check
+
+
+def decode(collected: Collected, threshold: float | None) -> Found:
+    """Find the heavy items of a campaign of Bitstogram, by chunks or by a code."""
+    manifest = collected.manifest
+    refuse_other_questions(manifest)
+    evidence = Evidence(collected.groups[0])
+    least = max(limit_of(collected, threshold), _noise(evidence, manifest.encoding))
+    words, counts = heavy_items(evidence, manifest.encoding, least)
+    values = from_words(words)
+    named = [place for place, value in enumerate(values) if manifest.encoding.decode(value) is not None]
+    return Found([values[place] for place in named], counts[named], evidence.error(least), least)
+
+
+def _noise(evidence: Evidence, encoding: Encoding) -> float:
+    """The estimate that hardly any of all items reaches by noise alone."""
+    everything = count_prefixes(encoding, encoding.width)
+    return evidence.error(0.0).of_absent * upper_quantile(FALSE_ITEMS / everything)
+
+
+def heavy_items(evidence: Evidence, encoding: Encoding, threshold: float) -> tuple[ItemWords, Floats]:
+    """The items whose estimated counts reach the threshold, and these counts, the heaviest first.
+
+    A bucket may hold several heavy items, of which the heaviest hides the others: what was accepted is taken
+    out of the tables, and the rest searched again.
+    """
+    found = evidence.locate(to_words([], encoding.width))
+    counts = np.zeros(0)
+    buckets = None
+    for _ in range(ROUNDS):
+        words = _unknown(candidates(evidence, encoding, threshold, buckets), found.words)
+        located, accepted = _accept(evidence, words, threshold)
+        if not len(located):
+            break
+        evidence.remove(located, accepted)
+        found = found.join(located)
+        counts = np.concatenate([counts, accepted]) + evidence.settle(found)
+        buckets = evidence.buckets(located)
+    order = np.argsort(-counts, kind="stable")
+    order = order[counts[order] >= threshold]
+    return found.words[order], counts[order]
+
+
+def candidates(
+    evidence: Evidence, encoding: Encoding, threshold: float, buckets: Counts | None = None
+) -> ItemWords:
+    """Items of all or some buckets that the identifying questions take for heavy.
+
+    Narrow items have their own cells and no buckets: all whose cell reaches the threshold.
+    """
+    if len(evidence.tallies) == 1:
+        values = np.flatnonzero(evidence.estimates_of(0) >= threshold)
+        words = to_words(values.tolist(), encoding.width)
+        return words[valid(words, encoding)]
+    lists, variance = [], 0.0
+    for number, tallies in enumerate(evidence.tallies[:-1]):
+        deviation = evidence.deviation_of(number, threshold)
+        least = max(threshold - SLACK * deviation, _chance(tallies.question) * deviation)
+        lists.append(likely_values(tallies, evidence.estimates_of(number, buckets), least))
+        variance += deviation**2
+    chosen, where = combine(lists, threshold - SLACK * variance**0.5 / len(lists))
+    where = where if buckets is None else buckets[where]
+    words = items(chosen, where, [part.bits for part in lists], evidence.tallies[0])
+    return words[valid(words, encoding)]
+
+
+def _chance(question: object) -> float:
+    """The standard deviations that few values of a list reach by chance; a code has one list entry anyway."""
+    return upper_quantile(FALSE_VALUES / (1 << question.bits)) if isinstance(question, Chunk) else 1.0
+
+
+def _unknown(words: ItemWords, known: ItemWords) -> ItemWords:
+    """Each item once, without those that are known."""
+    seen = {row.tobytes() for row in known}
+    fresh = {row.tobytes(): place for place, row in enumerate(words)}
+    return words[[place for name, place in fresh.items() if name not in seen]]
+
+
+def _accept(evidence: Evidence, words: ItemWords, threshold: float) -> tuple[Located, Floats]:
+    """The items that stand up to the check, after peeling."""
+    deviation = evidence.deviation_of(len(evidence.tallies) - 1, threshold)
+    by_chance = upper_quantile(FALSE_ITEMS / max(len(words), 1)) * deviation
+    limits = (threshold, max(threshold - CHECK_SLACK * deviation, by_chance))
+    located = evidence.locate(words[evidence.check(words) >= limits[1]])
+    order, counts = evidence.peel(located, limits)
+    return located.take(order), counts

@@ -1,0 +1,146 @@
+"""The decoders of SuccinctHist and BitstogramPaper: an item from the bits of each bucket, then its count.
+
+ The decoder of TreeHistPaper: the binary tree level by level, then the items once more by all users.
+
+ Decoding of bits that were decided one by one: the nearest codeword of all, for parts of at most 15 bits.
+
+Messages of 15 bits lie in a code of distance 56 (codes.py): 27 wrong bits of 128 are corrected, more than the
+eighth that 002 asks for. The lowest eight bits of a message are a constant and a linear function of the
+place, so for each value of the others one Hadamard transform compares with all of them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import ManifestError
+from hushcount.ldp.arrays import Counts, Flags
+from hushcount.ldp.protocols.paper import bitstogram, succinct_hist
+from hushcount.ldp.protocols.paper.medians import MedianOracle, published, refuse_other_questions
+from hushcount.ldp.protocols.paper.tree_hist import PUBLISHED, questions_of
+from hushcount.ldp.server.codewords import signs
+from hushcount.ldp.server.decoding import Collected, Found, limit_of
+from hushcount.ldp.server.tallies import QuestionTallies
+from hushcount.ldp.wire.codes import LENGTH, codeword_bit
+from hushcount.ldp.wire.questions import Chunk, CodeBit
+from hushcount.privacy import check_count
+
+
+def decode_bits(collected: Collected, threshold: float | None) -> Found:
+    """SuccinctHist: in every bucket, each bit as the larger of two estimates says (002, Algorithm 6)."""
+    manifest = collected.manifest
+    width = manifest.encoding.width
+    first = manifest.groups[0].questions[0]
+    if not isinstance(first, Chunk):
+        raise ManifestError(f"the questions must be such as {manifest.protocol} asks.")
+    refuse_other_questions(manifest, succinct_hist.questions_of(width, first.bucket_bits))
+    bits = np.stack([_larger(tally) for tally in collected.groups[0]], axis=1)
+    values = [int.from_bytes(row.tobytes(), "big") >> (-width % 8) for row in np.packbits(bits, axis=1)]
+    return published(collected, values, limit_of(collected, threshold))
+
+
+def _larger(tally: QuestionTallies) -> Flags:
+    """For every bucket, whether a 1 has the larger estimate; cell = bucket << 1 | bit."""
+    pairs = tally.matches[0].reshape(-1, 2)
+    return np.asarray(pairs[:, 1] > pairs[:, 0])
+
+
+def decode_codewords(collected: Collected, threshold: float | None) -> Found:
+    """BitstogramPaper: in every bucket of every repetition, the item nearest to the bits (002, Alg. 8)."""
+    manifest = collected.manifest
+    width = manifest.encoding.width
+    first, last = manifest.groups[0].questions[0], manifest.groups[-1].questions[-1]
+    sizes = bitstogram.Sizes(first.cell_bits, first.rows, last.rows, last.cell_bits)
+    refuse_other_questions(manifest, bitstogram.questions_of(width, sizes))
+    values = [0] * (first.rows << first.cell_bits)
+    for tally, (lowest, size) in zip(collected.groups[0], bitstogram.parts_of(width), strict=True):
+        messages = nearest(_decided(tally), size).tolist()
+        values = [value | message << lowest for value, message in zip(values, messages, strict=True)]
+    return published(collected, values, limit_of(collected, threshold))
+
+
+def _decided(tally: QuestionTallies) -> npt.NDArray[np.int16]:
+    """For every repetition and bucket the 128 bits as signs: +1 for a 0, which also a tie is taken for."""
+    assert isinstance(tally.question, CodeBit)
+    tables = tally.matches.reshape(tally.question.rows, LENGTH, -1)
+    return np.where(tables >= 0, 1, -1).astype(np.int16).transpose(0, 2, 1).reshape(-1, LENGTH)
+
+
+MOST_PREFIXES = 1 << 14  # followed from a level, those with the largest estimates
+
+
+def decode_tree(collected: Collected, threshold: float | None) -> Found:
+    """The items whose prefixes all reach the threshold, and whose final estimate does (002, Algorithm 3)."""
+    manifest = collected.manifest
+    width = manifest.encoding.width
+    last = manifest.groups[-1].questions[-1]
+    refuse_other_questions(manifest, questions_of(width, last.rows, last.cell_bits))
+    limit = limit_of(collected, threshold)
+    prefixes = [0]
+    for level in range(width):
+        children = [prefix << 1 | bit for prefix in prefixes for bit in (0, 1)]
+        prefixes = _followed(MedianOracle(collected, 0, level), children, width - level - 1, limit)
+    final = limit if threshold is not None else float(manifest.parameters.get(PUBLISHED, limit))
+    return published(collected, prefixes, final)
+
+
+def _followed(oracle: MedianOracle, prefixes: list[int], shift: int, limit: float) -> list[int]:
+    """The prefixes whose estimate reaches the limit; `shift` bits are missing to a whole item."""
+    estimates = oracle.estimate([prefix << shift for prefix in prefixes])
+    order = np.argsort(-estimates, kind="stable")[:MOST_PREFIXES]
+    return [prefixes[place] for place in order if estimates[place] >= limit]
+
+
+MOST_BITS = 15
+_LINEAR_BITS = 8
+_TOGETHER = 1 << 11
+Agreements = npt.NDArray[np.int16]
+
+
+def nearest(decided: npt.ArrayLike, bits: int) -> Counts:
+    """The message of `bits` bits whose codeword differs least from each row of 128 signs (+1 for a 0)."""
+    check_count("bits", bits, most=MOST_BITS)
+    columns = np.ascontiguousarray(np.asarray(decided, np.int16).reshape(-1, LENGTH).T)
+    found = np.zeros(columns.shape[1], np.int64)
+    for start in range(0, len(found), _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        found[part] = _nearest(columns[:, part], bits)
+    return found
+
+
+def _nearest(columns: Agreements, bits: int) -> Counts:
+    """The same for columns of signs: the largest agreement, with either sign, that a message has."""
+    best = np.full(columns.shape[1], -1, np.int16)
+    found = np.zeros(columns.shape[1], np.int64)
+    messages = linear_messages()
+    known = messages < 1 << bits
+    for coset in range(1 << max(bits - _LINEAR_BITS, 0)):
+        high = coset << _LINEAR_BITS
+        agreements = _transform(columns * signs(np.array([high]))[0][:, None].astype(np.int16))[known]
+        better = np.flatnonzero(np.abs(agreements).max(axis=0) > best)
+        rows = np.abs(agreements[:, better]).argmax(axis=0)
+        chosen = agreements[rows, better]
+        best[better] = np.abs(chosen)
+        found[better] = high | messages[known][rows] | (chosen < 0)
+    return found
+
+
+def _transform(columns: Agreements) -> Agreements:
+    """The Hadamard transform along the first axis: row u is the agreement with (-1)^(u . place)."""
+    count = columns.shape[1]
+    for stage in range(7):
+        pairs = columns.reshape(-1, 2, 1 << stage, count)
+        columns = np.stack((pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1)
+    return columns.reshape(LENGTH, count)
+
+
+@cache
+def linear_messages() -> Counts:
+    """For each u the message, without its constant, whose codeword has the bit u . place at every place."""
+    messages = np.zeros(LENGTH, np.int64)
+    for message in range(0, 1 << _LINEAR_BITS, 2):
+        messages[sum(codeword_bit(message, 1 << bit) << bit for bit in range(7))] = message
+    return messages

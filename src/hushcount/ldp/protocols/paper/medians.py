@@ -1,0 +1,195 @@
+"""The frequency oracles of 002: the median over rows of estimates that are each unbiased.
+
+With gamma = rows / share of the users asked, and a = 1 / (2p - 1), the estimate of a row is gamma a times the
+sum of its users' responses, turned to agree with the item (002, Algorithms 2, 5 and 7). Without signs other
+items add n / m on average, which is taken off. Variance of a row: gamma n a^2 - f, and F2 / m by other items
+in the same of m cells. Formulas: docs/ldp-paper.md. Checked by: tests/statistical/test_ldp_paper.py
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hushcount.errors import ManifestError, ParameterError
+from hushcount.ldp import registry
+from hushcount.ldp.arrays import Floats, ItemWords
+from hushcount.ldp.server.cells import cells_of, to_words
+from hushcount.ldp.server.decoding import Collected, Found, limit_of
+from hushcount.ldp.wire.encodings import Encoding
+from hushcount.ldp.wire.groups import ALL_SHARES
+from hushcount.ldp.wire.law import ResponseLaw
+from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.questions import Prefix, Question
+
+if TYPE_CHECKING:
+    from hushcount.ldp.server.aggregator import Aggregator
+
+WIDEST_LISTED = 20  # bits of items that can all be asked about
+_TOGETHER = 1 << 14  # items estimated at once
+
+
+@cache
+def median_variance(rows: int) -> float:
+    """The variance of the median of an odd number of standard normals.
+
+    By Simpson's rule over its density, rows! / (k!)^2 (F (1 - F))^k times the normal one, rows = 2k + 1.
+
+    >>> round(median_variance(1), 6), round(median_variance(3), 4), round(285 * median_variance(285), 3)
+    (1.0, 0.4487, 1.568)
+    """
+    half, normal, steps = rows // 2, NormalDist(), 2000
+    width = 8 * min(1.0, 2 / math.sqrt(rows))
+    factor = math.lgamma(rows + 1) - 2 * math.lgamma(half + 1)
+    total = 0.0
+    for step in range(1, steps):
+        x = width * step / steps
+        inside = normal.cdf(x) * normal.cdf(-x)
+        weight = 4 if step % 2 else 2
+        total += weight * x * x * normal.pdf(x) * math.exp(factor + half * math.log(inside))
+    return 2 * total * width / (3 * steps)
+
+
+@dataclass(frozen=True, slots=True)
+class MedianError:
+    """The error of a median of rows, each of variance gamma n a^2 - f + F2 / m, times stretch squared."""
+
+    law: ResponseLaw
+    users: int
+    rows: int
+    inverse_share: float  # gamma
+    collisions: float = 0.0  # F2 / m
+    stretch: float = 1.0
+
+    def deviation(self, counts: Floats) -> Floats:
+        """The standard deviation of the estimate of each count."""
+        inside = np.clip(counts, 0, self.users)
+        row = self.inverse_share * self.users * self.law.absent - inside + self.collisions
+        return np.asarray(self.stretch * np.sqrt(median_variance(self.rows) * row), np.float64)
+
+    def sentences(self) -> tuple[str, ...]:
+        """What the deviation is made of."""
+        absent = float(self.deviation(np.zeros(1))[0])
+        return (
+            f"The standard deviation of an estimate is {absent:.0f} for an item that nobody has: the median"
+            f" of {self.rows} rows, each with the noise of its responses and of items in the same cells.",
+        )
+
+
+class MedianOracle:
+    """Estimates of the counts of items, or of prefixes, from the tallies of one question."""
+
+    __slots__ = ("gamma", "reports", "scale", "tally")
+
+    def __init__(self, collected: Collected, group: int, number: int) -> None:
+        self.tally = replace(collected.groups[group][number])  # what it computes goes away with the oracle
+        self.reports = collected.reports
+        share = collected.manifest.groups[group].shares[number] / ALL_SHARES
+        self.gamma = self.tally.question.rows / share
+        self.scale = self.gamma / self.tally.law.gain
+
+    def rows(self, words: ItemWords) -> Floats:
+        """The estimates of every row, each unbiased."""
+        found = np.empty((self.tally.question.rows, len(words)))
+        for row in range(len(found)):
+            cells, flips = cells_of(self.tally.question, self.tally.at(row), words)
+            found[row] = self.tally.matches[row, cells] * (1 - 2 * flips.astype(np.int64))
+        chance = collision_mean(self.tally.question)
+        return np.asarray((self.scale * found - chance * self.reports) / (1 - chance), np.float64)
+
+    def estimate(self, values: Sequence[int]) -> Floats:
+        """The medians, for encoded items."""
+        parts = [values[start : start + _TOGETHER] for start in range(0, len(values), _TOGETHER)]
+        width = self.tally.place.width
+        medians = [np.median(self.rows(to_words(part, width)), axis=0) for part in parts]
+        return np.concatenate([np.zeros(0), *medians])
+
+    def error(self) -> MedianError:
+        """The error of an estimate; collisions as the cells show them, as an item gets a random one."""
+        law, question = self.tally.law, self.tally.question
+        chance = collision_mean(question)
+        collisions = 0.0
+        if isinstance(question, Prefix) and question.hashed:
+            square = float(np.square(self.scale * self.tally.matches).mean())
+            noise = self.gamma * self.reports * law.absent
+            collisions = max(square - (chance * self.reports) ** 2 - noise, 0.0)
+        return MedianError(law, self.reports, question.rows, self.gamma, collisions, 1 / (1 - chance))
+
+
+def collision_mean(question: Question) -> float:
+    """The part of other items that a cell holds on average: 1/m where hashed, none where signs cancel."""
+    hashed = isinstance(question, Prefix) and question.hashed and not question.flips
+    return 2.0**-question.cell_bits if hashed else 0.0
+
+
+def whole_items(collected: Collected) -> MedianOracle:
+    """The oracle over whole items, the last question of every protocol of 002."""
+    groups = collected.manifest.groups
+    return MedianOracle(collected, len(groups) - 1, len(groups[-1].questions) - 1)
+
+
+def published(collected: Collected, candidates: Iterable[int], limit: float) -> Found:
+    """The candidates that are items and whose estimate reaches the limit, largest first."""
+    encoding, oracle = collected.manifest.encoding, whole_items(collected)
+    values = sorted(set(candidates))
+    estimates = oracle.estimate(values)
+    kept = _items_above(encoding, values, estimates, limit)
+    return Found([values[place] for place in kept], estimates[kept], oracle.error(), limit)
+
+
+def _items_above(encoding: Encoding, values: Sequence[int], estimates: Floats, limit: float) -> list[int]:
+    above = np.flatnonzero(estimates >= limit)
+    order = above[np.argsort(-estimates[above], kind="stable")]
+    return [int(place) for place in order if encoding.decode(values[place]) is not None]
+
+
+def refuse_other_questions(manifest: Manifest, expected: Sequence[Sequence[Question]]) -> None:
+    """Raise unless the groups ask what is expected."""
+    if [list(group.questions) for group in manifest.groups] != [list(group) for group in expected]:
+        raise ManifestError(f"the questions must be such as {manifest.protocol} asks.")
+
+
+def decode(collected: Collected, threshold: float | None) -> Found:
+    """ExplicitHist and Hashtogram: ask about every item, where there are not too many (002, Remark 5)."""
+    manifest = collected.manifest
+    width = manifest.encoding.width
+    last = manifest.groups[-1].questions[-1]
+    refuse_other_questions(manifest, [[Prefix(width, last.rows, last.cell_bits)]])
+    if width > WIDEST_LISTED:
+        raise ParameterError(
+            f"{manifest.protocol} can ask about all items only where they have at most {WIDEST_LISTED} bits,"
+            f" got {width}; ask about some with hushcount.ldp.frequencies."
+        )
+    return published(collected, range(1 << width), limit_of(collected, threshold))
+
+
+class Frequencies(NamedTuple):
+    """Unbiased estimates of counts, which may be negative, and their standard deviations."""
+
+    estimates: Floats
+    deviations: Floats
+
+
+def frequencies(aggregator: Aggregator, items: Iterable[object]) -> Frequencies:
+    """Estimate the counts of items named beforehand, by the oracle over whole items of a protocol of 002."""
+    manifest = aggregator.manifest
+    known = registry.names(from_paper=True)
+    if manifest.protocol not in known:
+        raise ParameterError(f"protocol must be one of {', '.join(known)}, got {manifest.protocol!r}.")
+    values = [_encoded(manifest.encoding, item) for item in items]
+    oracle = whole_items(aggregator.collected())
+    estimates = oracle.estimate(values)
+    return Frequencies(estimates, oracle.error().deviation(estimates))
+
+
+def _encoded(encoding: Encoding, item: object) -> int:
+    value = encoding.encode(item)
+    if value is None:
+        raise ParameterError("every item must fit the encoding of the campaign.")
+    return value

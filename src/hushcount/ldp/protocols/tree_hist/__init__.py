@@ -1,0 +1,1 @@
+"""TreeHist: heavy items are found prefix by prefix."""

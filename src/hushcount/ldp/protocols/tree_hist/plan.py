@@ -1,0 +1,197 @@
+"""Plans of TreeHist before any data is collected: cuts, shares, what can be found, memory. Pure Python.
+
+Formulas: docs/ldp.md. Checked by: tests/unit/ldp/test_planner.py, tests/acceptance/test_ldp_tree_hist.py
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hushcount.ldp.protocols.campaign import Quality, threshold_of
+from hushcount.ldp.wire.encodings import Encoding
+from hushcount.ldp.wire.groups import ALL_SHARES
+from hushcount.ldp.wire.law import ResponseLaw, above, upper_quantile
+from hushcount.ldp.wire.prefixes import count_prefixes
+from hushcount.ldp.wire.response import (
+    ONE,
+    best_symbol_bits,
+    check_symbol_bits,
+    epsilon_text,
+    response_probability,
+)
+from hushcount.privacy import check_count
+
+WIDEST_TABLE = 20  # bits of an item that are their own cell
+CELL_BITS = 18
+PREFIX_CELL_BITS = 16
+ITEM_ROWS = 16
+PREFIX_ROWS = 16
+KEPT = 1 << 11  # prefixes with tags that are kept by noise alone, at most on average
+CHILDREN_KEPT = 1 / 64  # of the children of a prefix, those kept by the noise of their own level
+MARGIN = 2.5  # deviations below the threshold at which a prefix is still kept
+FALSE_ITEMS = 0.01  # items expected to be published by noise alone, at most
+_LEAST_SHARE = 0.02
+_LEAST_HOLDERS = 32  # of an item at the threshold, asked at a level: fewer may be none by chance
+_MOST_PREFIX_SHARE = 0.5
+_NODES_BITS = 24  # prefixes with tags that are tried at the first level
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One question of the tree: the top `bits` bits, with a tag unless they are the whole item."""
+
+    bits: int
+    tag_bits: int
+    rows: int
+    cell_bits: int
+    share: float
+    candidates: float  # what is tried at this level, at most on average
+
+
+@dataclass(frozen=True, slots=True)
+class TreePlan:
+    """What TreeHist will ask, and what it can find."""
+
+    users: int
+    law: ResponseLaw
+    symbol_bits: int
+    levels: tuple[Level, ...]
+    threshold: float
+    least_detectable: float
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the estimate of an item that nobody has."""
+        return math.sqrt(self.users * self.law.absent)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the aggregator, at most, when all users have reported and it answers.
+
+        A cell has 16 bytes (tally, transform and a copy of it), a report 9, and 27 in the set of nonces.
+        """
+        cells = sum(level.rows << level.cell_bits for level in self.levels)
+        return 16 * cells + 36 * self.users
+
+    @property
+    def shares(self) -> tuple[int, ...]:
+        """The shares of the levels, integers out of 2^32 that sum to it."""
+        whole = [int(level.share * ALL_SHARES) for level in self.levels[:-1]]
+        return (*whole, ALL_SHARES - sum(whole))
+
+    def quality(self, counts: Sequence[float], threshold: float | None = None) -> Quality:
+        """Expected precision and recall, by the normal law, if items had these counts.
+
+        Precision is expected right items over expected items, including those by noise alone.
+        """
+        limit = self.threshold if threshold is None else threshold
+        chances = [self.chance_of(count, limit) for count in counts]
+        wanted = [chance for count, chance in zip(counts, chances, strict=True) if count >= limit]
+        published = math.fsum(chances) + FALSE_ITEMS
+        right = math.fsum(wanted)
+        return Quality(right / published, right / len(wanted) if wanted else 1.0, published, len(wanted))
+
+    def chance_of(self, count: float, threshold: float | None = None) -> float:
+        """The chance that an item with this count is published at a threshold."""
+        limit = max(self.threshold if threshold is None else threshold, self.noise_limit)
+        chance = above((limit - count) / math.sqrt(self.law.variance(count, self.users, self.users)))
+        for level in self.levels[:-1]:
+            asked = level.share * self.users
+            kept = limit - MARGIN * math.sqrt(self.law.variance(0.0, self.users, asked))
+            chance *= above((kept - count) / math.sqrt(self.law.variance(count, self.users, asked)))
+        return chance
+
+    @property
+    def noise_limit(self) -> float:
+        """The estimate below which nothing is published: noise alone would reach it too often."""
+        return self.deviation * upper_quantile(FALSE_ITEMS / self.levels[-1].candidates)
+
+
+def choose_cuts(width: int, symbol_bits: int) -> tuple[int, ...]:
+    """Where the levels of the tree end: about 15 bits first and last, 10 between, at symbols where they can.
+
+    >>> choose_cuts(30, 5), choose_cuts(60, 5), choose_cuts(20, 1), choose_cuts(72, 9)
+    ((15, 30), (15, 25, 35, 45, 60), (20,), (18, 27, 36, 45, 54, 63, 72))
+    """
+    if width <= WIDEST_TABLE:
+        return (width,)
+    unit = symbol_bits if symbol_bits <= 10 else 1
+    first = 15 // unit * unit
+    cuts = [first if first >= 12 else max(18 // unit * unit, unit)]
+    while width - cuts[-1] > 15 // unit * unit:
+        cuts.append(cuts[-1] + 10 // unit * unit)
+    return (*cuts, width)
+
+
+def plan_tree(
+    encoding: Encoding,
+    epsilon: float | str,
+    users: int,
+    *,
+    threshold: float | None = None,
+    symbol_bits: int | None = None,
+) -> TreePlan:
+    """Plan a campaign; without a threshold it is the least count that will be found reliably.
+
+    `symbol_bits` is the length of a response in bits, by default that of the least variance.
+    """
+    text = epsilon_text(epsilon)
+    bits = best_symbol_bits(float(text)) if symbol_bits is None else check_symbol_bits(symbol_bits)
+    law = ResponseLaw(1 << bits, response_probability(text, bits) / ONE)
+    people = check_count("users", users)
+    cuts = choose_cuts(encoding.width, encoding.symbol_bits)
+    needs = _needs(encoding, cuts)
+    deviation = math.sqrt(people * law.absent)
+    last = MARGIN + upper_quantile(FALSE_ITEMS / needs[-1].candidates)
+    pruning = math.sqrt(sum(need.deviations**2 for need in needs[:-1]))
+    least = deviation * max(last, pruning / math.sqrt(_MOST_PREFIX_SHARE))
+    wanted = threshold_of(threshold, least, people)
+    levels = _levels(needs, deviation / wanted, _LEAST_HOLDERS / wanted)
+    return TreePlan(people, law, bits, levels, wanted, least)
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """A level without its share: the deviations that must lie between noise and the threshold."""
+
+    bits: int
+    tag_bits: int
+    candidates: float
+    deviations: float
+
+
+def _needs(encoding: Encoding, cuts: Sequence[int]) -> list[_Need]:
+    valid = [float(min(count_prefixes(encoding, bits), 1 << 1000)) for bits in cuts]
+    tag_bits = min(max(math.floor(_NODES_BITS - math.log2(valid[0])), 4), 10)
+    needs = []
+    candidates = valid[0] * 2**tag_bits
+    for level, bits in enumerate(cuts[:-1]):
+        kept = min(KEPT / candidates, 0.5) if level == 0 else CHILDREN_KEPT
+        deviations = MARGIN + upper_quantile(kept)
+        needs.append(_Need(bits, tag_bits, candidates, deviations))
+        candidates = 2 * KEPT * valid[level + 1] / valid[level]
+    return [*needs, _Need(cuts[-1], 0, valid[-1], 0.0)]
+
+
+def _levels(needs: Sequence[_Need], relative_deviation: float, sampled: float) -> tuple[Level, ...]:
+    """Levels with shares: at each enough users for its prefixes to stand out (docs/ldp.md, section 4).
+
+    `sampled` is the share that asks enough holders of an item at the threshold, whatever the noise.
+    """
+    least = max(_LEAST_SHARE / len(needs), min(sampled, _MOST_PREFIX_SHARE / max(len(needs) - 1, 1)))
+    levels: list[Level] = []
+    enough = [(need.deviations * relative_deviation) ** 2 for need in needs[:-1]]
+    fitting = min(_MOST_PREFIX_SHARE / max(sum(enough), 1e-9), 1.0)
+    for need, wanted in zip(needs[:-1], enough, strict=True):
+        share = max(wanted * fitting, least)
+        cell_bits = min(PREFIX_CELL_BITS, need.bits + need.tag_bits - 1)
+        levels.append(Level(need.bits, need.tag_bits, PREFIX_ROWS, cell_bits, share, need.candidates))
+    last = needs[-1]
+    direct = last.bits <= WIDEST_TABLE
+    rows, cell_bits = (1, last.bits) if direct else (ITEM_ROWS, CELL_BITS)
+    return (
+        *levels,
+        Level(last.bits, 0, rows, cell_bits, 1 - sum(level.share for level in levels), last.candidates),
+    )

@@ -1,0 +1,251 @@
+"""The decoder of TreeHist: walk down the prefixes that stand out, then estimate whole items.
+
+Every level's reports speak of a prefix with a tag of the item, so the sums of the levels before are carried
+along and count at every later level, and in the final estimate (docs/ldp.md, section 4).
+Checked by: tests/unit/ldp/test_tree_hist.py, tests/acceptance/test_ldp_tree_hist.py
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.ldp._kernels import search as kernels
+from hushcount.ldp.arrays import Counts, ItemWords
+from hushcount.ldp.protocols.tree_hist.plan import FALSE_ITEMS, KEPT, MARGIN
+from hushcount.ldp.protocols.tree_hist.protocol import levels_of
+from hushcount.ldp.server.cells import to_words
+from hushcount.ldp.server.decoding import Collected, Found, limit_of
+from hushcount.ldp.server.frequency import FrequencyOracle
+from hushcount.ldp.server.peeling import peel
+from hushcount.ldp.server.tallies import QuestionTallies
+from hushcount.ldp.wire.law import ResponseLaw, upper_quantile
+from hushcount.ldp.wire.prefixes import count_prefixes, state_of, suffixes
+from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, words_of
+
+MOST_NODES = 1 << 16  # prefixes with tags kept at a level, those with the largest sums
+MOST_ITEMS = 1 << 14
+_MOST_BY_NOISE = 8 * KEPT
+_OWN_MARGIN = 3.5  # deviations below the threshold at which an item is given up by its own level
+_DROPPED = int(np.iinfo(np.int64).min)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """From counts to matches: how large the sum of `asked` reports is for an item with a count."""
+
+    law: ResponseLaw
+    users: int
+
+    def cut(self, count: float, asked: float, deviations: float) -> int:
+        """The sum that lies so many deviations of noise below that of an item with the count."""
+        mean = self.law.gain * count * asked / self.users
+        return math.ceil(mean - deviations * math.sqrt(asked * (self.law.symbols - 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """Prefixes of one length with their tags, and the sums of their matches at every level so far."""
+
+    prefixes: list[int]
+    tags: Counts
+    sums: Counts  # [level, node]
+
+    def take(self, which: Any) -> _Nodes:
+        """Some of the nodes."""
+        return _Nodes([self.prefixes[i] for i in which], self.tags[which], self.sums[:, which])
+
+    def largest(self, most: int) -> _Nodes:
+        """Those with the largest sums at the last level: those of levels before may be of a heavy parent."""
+        if len(self.prefixes) <= most:
+            return self
+        return self.take(np.sort(np.argpartition(self.sums[-1], -most)[-most:]))
+
+
+def decode(collected: Collected, threshold: float | None) -> Found:
+    """The items whose estimated count reaches the threshold, and what noise alone would hardly reach."""
+    manifest = collected.manifest
+    tallies = collected.groups[0]
+    oracle = FrequencyOracle(tallies, collected.reports)
+    everything = count_prefixes(manifest.encoding, manifest.encoding.width)
+    noise = oracle.error().of_absent * upper_quantile(FALSE_ITEMS / everything)
+    limit = max(limit_of(collected, threshold), noise)
+    candidates = _Search(collected, limit).items()
+    values, estimates, error = peel(oracle, candidates, limit)
+    return Found(values, estimates, error, limit)
+
+
+class _Search:
+    """One walk down the tree for items of at least `limit` users."""
+
+    def __init__(self, collected: Collected, limit: float) -> None:
+        self.manifest = collected.manifest
+        self.encoding = self.manifest.encoding
+        self.tagged, self.last = levels_of(self.manifest)
+        self.tallies = collected.groups[0]
+        self.limit = limit
+        self.scale = _Scale(self.tallies[0].law, collected.reports)
+
+    def items(self) -> list[int]:
+        """Encoded items whose matches come near the limit."""
+        nodes = self._roots()
+        bits = 0
+        for number, question in enumerate(self.tagged):
+            nodes = self._children(number, nodes, bits, question.bits)
+            bits = question.bits
+        last = len(self.tallies) - 1
+        width = self.encoding.width
+        found = self._whole(nodes, bits) if self.tagged else self._children(last, nodes, 0, width)
+        return found.largest(MOST_ITEMS).prefixes
+
+    def _roots(self) -> _Nodes:
+        tags = 1 << self.tagged[0].tag_bits if self.tagged else 1
+        return _Nodes([0] * tags, np.arange(tags), np.zeros((0, tags), np.int64))
+
+    def _cuts(self, number: int, head: int, margins: tuple[float, float]) -> tuple[int, ...]:
+        """For a level: rows of the first look, and the cuts that the kernels ask for."""
+        asked = [tally.reports for tally in self.tallies[: number + 1]]
+        rows = self.tallies[number].question.rows
+        looked = asked[-1] * head / rows
+        own, together = margins
+        cut = self.scale.cut
+        return (
+            head,
+            cut(self.limit, looked, own + 1),
+            cut(self.limit, sum(asked), together),
+            cut(self.limit, asked[-1], own),
+            cut(self.limit * (1 - 1 / rows), asked[-1], own + 1) if rows > 1 else _DROPPED,
+        )
+
+    def _children(self, number: int, nodes: _Nodes, start: int, stop: int) -> _Nodes:
+        """The children of all nodes at the next level that are not too far below the limit."""
+        tally = self.tallies[number]
+        margin = MARGIN if self.tagged else 1.0
+        cuts = self._cuts(number, (tally.question.rows + 1) // 2, (margin, margin))
+        if number == 0 and self.tagged:
+            cuts = self._above_noise(cuts, len(nodes.prefixes) * count_prefixes(self.encoding, stop))
+        keys = [
+            int(tag) << stop | prefix << (stop - start)
+            for prefix, tag in zip(nodes.prefixes, nodes.tags, strict=True)
+        ]
+        bases, oracle = _hashing(tally, keys, _key_bits(tally))
+        before = nodes.sums.sum(axis=0)
+        found = []
+        for state, which in _by_state(self.encoding, nodes.prefixes, start).items():
+            tails = suffixes(self.encoding, state, stop - start)
+            chosen, tail, sums = _run(kernels.search, oracle, (bases[which], before[which]), tails, cuts)
+            found.append((which[chosen], tail, sums))
+        return self._consistent(_grown(nodes, found, stop - start)).largest(MOST_NODES)
+
+    def _above_noise(self, cuts: tuple[int, ...], candidates: int) -> tuple[int, ...]:
+        """Cuts of the first level that noise alone does not pass too often, whatever the limit."""
+        head, first_cut, cut, own_cut, trimmed_cut = cuts
+        z = upper_quantile(min(_MOST_BY_NOISE / candidates, 0.5))
+        least = self.scale.cut(0.0, self.tallies[0].reports, -z)
+        return head, first_cut, max(cut, least), max(own_cut, least), trimmed_cut
+
+    def _consistent(self, nodes: _Nodes) -> _Nodes:
+        """Nodes that are near the limit also by their last two levels, three, and so on.
+
+        What is not there but below something very heavy passes one level by chance, hardly several.
+        """
+        fits = np.ones(len(nodes.prefixes), bool)
+        levels = len(nodes.sums)
+        for first in range(1, levels - 1):
+            asked = sum(tally.reports for tally in self.tallies[first:levels])
+            fits &= nodes.sums[first:].sum(axis=0) >= self.scale.cut(self.limit, asked, MARGIN)
+        return nodes if fits.all() else nodes.take(np.flatnonzero(fits))
+
+    def _whole(self, nodes: _Nodes, start: int) -> _Nodes:
+        """Whole items below the nodes whose tag is that of the node."""
+        number = len(self.tallies) - 1
+        tally = self.tallies[number]
+        width = self.encoding.width
+        tag_bits = self.tagged[0].tag_bits
+        cuts = self._cuts(number, tally.question.rows // 4, (_OWN_MARGIN, 1.0))
+        prefixes = sorted(set(nodes.prefixes))
+        places = {prefix: place for place, prefix in enumerate(prefixes)}
+        before = np.full((len(prefixes), 1 << tag_bits), _DROPPED, np.int64)
+        before[[places[prefix] for prefix in nodes.prefixes], nodes.tags] = nodes.sums.sum(axis=0)
+        keys = [prefix << (width - start) for prefix in prefixes]
+        bases, oracle = _hashing(tally, keys, width)
+        tag_bases, tag_factor = self._tagging(keys)
+        found = []
+        for state, which in _by_state(self.encoding, prefixes, start).items():
+            tails = suffixes(self.encoding, state, width - start)
+            tagging = (tag_bases[which], tag_factor, np.uint64(64 - tag_bits))
+            part = (bases[which], tagging, before[which])
+            chosen, tail, sums = _run(kernels.search_tagged, oracle, part, tails, cuts)
+            found.append((which[chosen], tail, sums))
+        zeros = np.zeros(len(prefixes), np.int64)
+        return _grown(_Nodes(prefixes, zeros, np.zeros((0, len(prefixes)), np.int64)), found, width - start)
+
+    def _tagging(self, keys: list[int]) -> tuple[npt.NDArray[np.uint64], np.uint64]:
+        """Of the tag's hash: the base of every prefix, and the factor of the suffix."""
+        words = words_of(self.encoding.width)
+        constants = self.manifest.public.constants(BUCKET, (0, SHARED, 0), 1 + words)
+        return _bases(to_words(keys, self.encoding.width), constants), np.uint64(constants[1])
+
+
+def _key_bits(tally: QuestionTallies) -> int:
+    return int(getattr(tally.question, "key_bits", tally.place.width))
+
+
+def _hashing(tally: QuestionTallies, keys: list[int], width: int) -> tuple[Any, Any]:
+    """The hash of a question before its shift: bases[key, row], and (matches, factors, shift)."""
+    shift = np.uint64(64 - tally.question.cell_bits)
+    if width == tally.question.cell_bits:  # its own cell: the hash is a shift to the top
+        bases = (np.array(keys, np.uint64) << shift)[:, None]
+        return bases, (_narrow(tally.matches), np.array([1 << int(shift)], np.uint64), shift)
+    place = tally.place
+    constants = [
+        place.public.constants(CELL, (place.group, place.question, row), 1 + words_of(width))
+        for row in range(tally.question.rows)
+    ]
+    words = to_words(keys, width)
+    bases = np.stack([_bases(words, row) for row in constants], axis=1)
+    return bases, (_narrow(tally.matches), np.array([row[1] for row in constants], np.uint64), shift)
+
+
+def _narrow(matches: Counts) -> Any:
+    """The same numbers in half the memory where they fit, so that more of them stay in the cache."""
+    return matches.astype(np.int32) if np.abs(matches).max() < 1 << 31 else matches
+
+
+def _bases(words: ItemWords, constants: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+    """b + sum of a_i x_i mod 2^64 for every row of words."""
+    factors = np.array(constants[1:], np.uint64)
+    total = (words.astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    return np.asarray(total + np.uint64(constants[0]), np.uint64)
+
+
+def _by_state(encoding: Any, prefixes: list[int], bits: int) -> dict[Any, Counts]:
+    """The nodes after which the same bits may follow."""
+    groups: dict[Any, list[int]] = {}
+    for node, prefix in enumerate(prefixes):
+        groups.setdefault(state_of(encoding, prefix, bits), []).append(node)
+    return {state: np.array(which, np.int64) for state, which in groups.items()}
+
+
+def _run(kernel: Any, oracle: Any, nodes: Any, tails: Any, cuts: tuple[int, ...]) -> tuple[Any, Any, Any]:
+    """Search with as much room as it takes."""
+    room = 1 << 16
+    while True:
+        found = (np.empty(room, np.int64), np.empty(room, np.uint64), np.empty(room, np.int64))
+        count = int(kernel(oracle, nodes, tails, cuts, found))
+        if count <= room:
+            return found[0][:count], found[1][:count], found[2][:count]
+        room = count
+
+
+def _grown(nodes: _Nodes, found: list[tuple[Any, Any, Any]], step: int) -> _Nodes:
+    """The children found, with the tags and sums of their nodes and the sums of the new level."""
+    chosen = np.concatenate([part[0] for part in found]) if found else np.empty(0, np.int64)
+    tails = [int(tail) for part in found for tail in part[1]]
+    own = np.concatenate([part[2] for part in found]) if found else np.empty(0, np.int64)
+    prefixes = [nodes.prefixes[node] << step | tail for node, tail in zip(chosen, tails, strict=True)]
+    return _Nodes(prefixes, nodes.tags[chosen], np.concatenate((nodes.sums[:, chosen], own[None])))

@@ -1,0 +1,1 @@
+"""What clients and collector agree on: manifests, encodings, questions, responses, reports. Pure Python."""

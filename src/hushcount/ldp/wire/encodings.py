@@ -1,0 +1,209 @@
+"""Encodings of items as integers of a fixed width, most significant symbol first. Pure Python.
+
+`encode` returns None for an item that does not fit: the client then reports a uniform symbol. `decode`
+returns None for an integer that encodes nothing. A prefix of an item is the top bits of its integer. Items
+are made of symbols of `symbol_bits` bits with values 0 .. symbols - 1; where `padded`, only zeros follow a
+zero.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from hushcount.errors import ManifestError, ParameterError
+from hushcount.ldp.wire.words import (
+    MOST_SYMBOLS,
+    WIDEST_ITEM,
+    PackedWords,
+    Words,
+    before_padding,
+    check_length,
+    check_text,
+    derive,
+    derived,
+    pack,
+    unpack,
+)
+from hushcount.privacy import check_count
+
+__all__ = ["KINDS", "Bytes", "Categories", "Encoding", "Integers", "PackedWords", "Words", "from_dict"]
+
+BYTE_BITS = 9  # 0 ends the item, byte x is x + 1
+
+
+class Encoding(Protocol):
+    """How items become integers of `width` bits; a frozen value."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def width(self) -> int:
+        """Bits of an encoded item."""
+        ...
+
+    @property
+    def symbol_bits(self) -> int:
+        """Bits of one symbol; the width is a multiple of it."""
+        ...
+
+    @property
+    def symbols(self) -> int:
+        """How many values a symbol takes: 0 .. symbols - 1."""
+        ...
+
+    @property
+    def padded(self) -> bool:
+        """Whether symbol 0 ends the item, so that only zeros follow it."""
+        ...
+
+    def encode(self, item: object) -> int | None:
+        """The integer of an item, or None where it does not fit."""
+        ...
+
+    def decode(self, value: int) -> Any:
+        """The item of an integer, or None where there is none."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The encoding as it stands in the manifest."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Bytes up to a length, any of the 256; text is taken as UTF-8. Byte x is the symbol x + 1 of 9 bits.
+
+    >>> encoding = Bytes(2)
+    >>> encoding.width, encoding.decode(encoding.encode("é")), encoding.encode(b"abc")
+    (18, b'\\xc3\\xa9', None)
+    """
+
+    kind: ClassVar[str] = "bytes"
+    length: int
+    truncate: int = 0
+    width: int = derived()
+    symbol_bits: int = derived()
+    symbols: int = derived()
+    padded: bool = derived()
+
+    def __post_init__(self) -> None:
+        check_length(self.length, self.truncate)
+        derive(self, BYTE_BITS, self.length, 257, True)
+
+    def encode(self, item: object) -> int | None:
+        """Text that is not UTF-8 (half of a surrogate pair) does not fit."""
+        if isinstance(item, str):
+            try:
+                item = item.encode()
+            except UnicodeEncodeError:
+                return None
+        if not isinstance(item, bytes) or (len(item) > self.length and not self.truncate):
+            return None
+        return pack([octet + 1 for octet in item[: self.length]], self.length, BYTE_BITS)
+
+    def decode(self, value: int) -> bytes | None:
+        """The bytes of an integer."""
+        if not 0 <= value < 1 << self.width:
+            return None
+        codes = before_padding(unpack(value, self.length, BYTE_BITS), self.symbols)
+        return None if codes is None else bytes(code - 1 for code in codes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields for the manifest."""
+        return {"kind": self.kind, "length": self.length, "truncate": self.truncate}
+
+
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """Integers 0 .. 2^bits - 1, each bit a symbol.
+
+    >>> Integers(8).encode(255), Integers(8).encode(256), Integers(8).encode(-1)
+    (255, None, None)
+    """
+
+    kind: ClassVar[str] = "integers"
+    bits: int
+    width: int = derived()
+    symbol_bits: int = derived()
+    symbols: int = derived()
+    padded: bool = derived()
+
+    def __post_init__(self) -> None:
+        check_count("bits", self.bits, most=WIDEST_ITEM)
+        derive(self, 1, self.bits, 2, False)
+
+    def encode(self, item: object) -> int | None:
+        """The integer itself; bools and fractions do not fit."""
+        try:
+            value = operator.index(item)  # type: ignore[arg-type]
+        except TypeError:
+            return None
+        return value if 0 <= value < 1 << self.bits and not isinstance(item, bool) else None
+
+    def decode(self, value: int) -> int | None:
+        """The integer itself."""
+        return value if 0 <= value < 1 << self.bits else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields for the manifest."""
+        return {"kind": self.kind, "bits": self.bits}
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """A fixed list of names; a name is encoded by its place, one symbol.
+
+    >>> Categories(("tea", "milk", "salt")).encode("milk")
+    1
+    """
+
+    kind: ClassVar[str] = "categories"
+    names: Sequence[str]
+    width: int = derived()
+    symbol_bits: int = derived()
+    symbols: int = derived()
+    padded: bool = derived()
+    _codes: dict[str, int] = derived()  # noqa: RUF009 - a field
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.names, list | tuple):
+            raise ParameterError("names must be a list of texts.")
+        names = tuple(check_text("a name", name) for name in self.names)
+        check_count("the number of names", len(names), least=2, most=MOST_SYMBOLS)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "_codes", {name: code for code, name in enumerate(names)})
+        if len(self._codes) != len(names):
+            raise ParameterError("names must be distinct.")
+        derive(self, (len(names) - 1).bit_length(), 1, len(names), False)
+
+    def encode(self, item: object) -> int | None:
+        """The place of a name in the list, from 0."""
+        return self._codes.get(item) if isinstance(item, str) else None
+
+    def decode(self, value: int) -> str | None:
+        """The name at a place."""
+        return self.names[value] if 0 <= value < len(self.names) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields for the manifest."""
+        return {"kind": self.kind, "names": list(self.names)}
+
+
+# By the kind that stands in the manifest; a new encoding is added here.
+KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in (Words, PackedWords, Bytes, Integers, Categories)}
+
+
+def from_dict(fields: object) -> Encoding:
+    """Read an encoding from a manifest, or raise ManifestError."""
+    kind = fields.get("kind") if isinstance(fields, Mapping) else None
+    if not isinstance(fields, Mapping) or not isinstance(kind, str) or kind not in KINDS:
+        raise ManifestError(f"the kind of the encoding must be one that this version knows, got {kind!r}.")
+    rest = {name: value for name, value in fields.items() if name != "kind"}
+    try:
+        encoding: Encoding = KINDS[kind](**rest)
+    except (ParameterError, TypeError):
+        raise ManifestError(f"the fields of the encoding {kind} break its rules.") from None
+    return encoding

@@ -1,0 +1,83 @@
+"""Groups of questions: every client answers one question of each group. Pure Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from hushcount.errors import ManifestError, ParameterError
+from hushcount.ldp.wire import questions
+from hushcount.ldp.wire.questions import Question
+from hushcount.ldp.wire.response import check_symbol_bits, epsilon_text, response_probability
+from hushcount.ldp.wire.words import derived
+from hushcount.privacy import check_count
+
+ALL_SHARES = 1 << 32
+MOST_QUESTIONS = 1 << 12
+_FIELDS = frozenset(("epsilon", "probability", "questions", "shares", "symbol_bits"))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Questions of which every client answers one, chosen by public randomness, with epsilon-DP.
+
+    Shares are integers out of 2^32. The probability of a truthful answer, out of 2^64, follows from epsilon.
+    """
+
+    epsilon: str
+    symbol_bits: int
+    questions: tuple[Question, ...]
+    shares: tuple[int, ...]
+    probability: int = derived()
+    cumulative: tuple[int, ...] = derived()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", epsilon_text(self.epsilon))
+        object.__setattr__(self, "questions", tuple(self.questions))
+        check_count("the number of questions", len(self.questions), most=MOST_QUESTIONS)
+        object.__setattr__(self, "symbol_bits", check_symbol_bits(self.symbol_bits))
+        shares = tuple(check_count("a share", share, most=ALL_SHARES) for share in self.shares)
+        if len(shares) != len(self.questions) or sum(shares) != ALL_SHARES:
+            raise ParameterError("shares must be one for each question and sum to 2^32.")
+        if self.symbol_bits > 1 and any(question.flips for question in self.questions):
+            raise ParameterError(f"questions with flips need symbol_bits = 1, got {self.symbol_bits}.")
+        object.__setattr__(self, "shares", shares)
+        object.__setattr__(self, "probability", response_probability(self.epsilon, self.symbol_bits))
+        object.__setattr__(self, "cumulative", tuple(accumulate(shares)))
+
+    @property
+    def symbols(self) -> int:
+        """How many symbols a client chooses from."""
+        return 1 << self.symbol_bits
+
+    def to_dict(self) -> dict[str, Any]:
+        """The group as it stands in the manifest."""
+        return {
+            "epsilon": self.epsilon,
+            "symbol_bits": self.symbol_bits,
+            "probability": str(self.probability),
+            "questions": [question.to_dict() for question in self.questions],
+            "shares": list(self.shares),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: object) -> Group:
+        """Read a group from a manifest, or raise ManifestError."""
+        if not isinstance(fields, Mapping) or set(fields) != _FIELDS:
+            raise ManifestError(f"a group must have the fields {', '.join(sorted(_FIELDS))}.")
+        if not isinstance(fields["epsilon"], str):
+            raise ManifestError("epsilon must be a decimal in a text.")
+        asked = [questions.from_dict(question) for question in _items(fields, "questions")]
+        shares = _items(fields, "shares")
+        group = cls(fields["epsilon"], fields["symbol_bits"], tuple(asked), tuple(shares))
+        if fields["probability"] != str(group.probability):
+            raise ManifestError(f"probability must be {group.probability} for its epsilon and symbol_bits.")
+        return group
+
+
+def _items(fields: Mapping[str, Any], name: str) -> list[Any]:
+    if not isinstance(fields[name], list):
+        raise ManifestError(f"{name} must be a list.")
+    return list(fields[name])

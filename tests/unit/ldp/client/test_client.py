@@ -1,0 +1,260 @@
+"""The client and what it remembers. Its law: tests/privacy/test_ldp.py."""
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from fractions import Fraction
+from threading import Barrier, BrokenBarrierError
+
+import pytest
+from tests.make_ldp_vectors import ENCODINGS, FOLDER, Fixed, manifests
+
+from hushcount.errors import DataError, ManifestError, ParameterError
+from hushcount.ldp.client.client import Client
+from hushcount.ldp.client.state import ClientState
+from hushcount.ldp.wire.groups import Group
+from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.questions import Prefix
+from hushcount.ldp.wire.report import parse
+
+VECTORS = json.loads((FOLDER / "ldp_reports.json").read_text())
+EXPIRES = 2_000_000_000
+
+
+def campaign(epsilon, seed=0):
+    group = Group(epsilon, 3, (Prefix(30, 16, 18),), (1 << 32,))
+    return Manifest("tree_hist", ENCODINGS["words"], epsilon, (group,), 1000, EXPIRES, {}, bytes([seed] * 32))
+
+
+def item_of(plain):
+    if isinstance(plain, dict):
+        return bytes.fromhex(plain["hex"]) if "hex" in plain else int(plain["integer"])
+    return plain
+
+
+@pytest.mark.parametrize("name", list(manifests()))
+def test_vectors(name):
+    for row in VECTORS["good"]:
+        if row["manifest"] == name:
+            bits = Fixed(bytes.fromhex(row["random"]))
+            client = Client(manifests()[name], bytes.fromhex(row["nonce"]), bits=bits)
+            assert client.report(item_of(row["item"]), now=0).hex() == row["report"]
+            assert not bits.left
+
+
+def test_nothing_heavy_is_loaded():
+    program = """
+import sys
+from hushcount.ldp.client.client import Client
+from hushcount.ldp.client.state import ClientState
+from hushcount.ldp.wire.manifest import Manifest
+for line in sys.stdin:
+    report = Client(Manifest.parse(line), 7, state=ClientState("8")).report("tea")
+    assert len(report) == 18
+heavy = ("numpy", "numba", "pyarrow", "scipy", "duckdb", "pandas", "rich", "click")
+print([name for name in heavy if name in sys.modules])
+"""
+    lines = "".join(manifest.to_json() + "\n" for manifest in manifests().values())
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_report_is_of_its_campaign_and_nonce():
+    manifest = campaign("2")
+    assert parse(Client(manifest, 7).report("tea"), manifest).nonce == (7).to_bytes(8, "little")
+
+
+def test_fresh_bits_are_used_by_default():
+    manifest = campaign("2")
+    assert len({Client(manifest, 7).report("tea") for _ in range(200)}) == 8
+
+
+def test_a_campaign_is_answered_once():
+    state, manifest = ClientState(), campaign("2")
+    first = Client(manifest, 1, state=state).report("tea")
+    assert {
+        Client(manifest, nonce, state=state).report(item) for nonce in range(20) for item in ("milk", None)
+    } == {first}
+    client = Client(manifest, 5)
+    assert len({client.report("tea") for _ in range(50)}) == 1
+
+
+def test_an_edited_manifest_is_another_campaign():
+    state = ClientState()
+    first = Client(campaign("2"), 1, state=state).report("tea")
+    assert Client(campaign("2", seed=1), 1, state=state).report("tea")[1:9] != first[1:9]
+    assert state.spent == 4
+
+
+def test_every_answer_spends_whatever_the_item():
+    for item in ("tea", "does not fit", None):
+        state = ClientState("3")
+        Client(campaign("2"), 1, state=state).report(item)
+        assert state.spent == 2
+
+
+def test_a_campaign_beyond_the_budget_gets_a_uniform_report_that_spends_nothing():
+    state = ClientState("3")
+    Client(campaign("2"), 1, state=state).report("tea")
+    beyond = campaign("1.5", seed=1)
+    draws = bytes(8) + b"\x05" + bytes(7)  # the coin says truth: the octet of a missing truth is sent
+    report = Client(beyond, 2, state=state, bits=Fixed(draws)).report("tea")
+    assert parse(report, beyond).symbols == (5,)
+    assert state.spent == 2
+    assert Client(beyond, 3, state=state).report("tea") == report
+    Client(campaign("1", seed=2), 4, state=state).report("tea")
+    assert state.spent == 3
+
+
+@pytest.mark.parametrize("now", [EXPIRES, EXPIRES + 1e9])
+def test_an_expired_campaign_is_refused(now):
+    state = ClientState()
+    for item in ("tea", None, "does not fit"):
+        with pytest.raises(ManifestError) as error:
+            Client(campaign("2"), 1, state=state).report(item, now=now)
+        assert str(error.value) == "the campaign expired at 2033-05-18T03:33:20Z."
+    assert state.spent == 0
+    Client(campaign("2"), 1, state=state).report("tea", now=EXPIRES - 1)
+
+
+def test_a_state_comes_back_from_json():
+    state = ClientState("5")
+    reports = [Client(campaign("2", seed), 1, state=state).report("tea") for seed in range(3)]
+    again = ClientState.from_json(state.to_json())
+    assert again.to_json() == state.to_json()
+    assert again.budget == "5"
+    assert again.spent == Fraction(4)
+    assert [Client(campaign("2", seed), 9, state=again).report("milk") for seed in range(3)] == reports
+
+
+def test_a_state_with_a_path_is_stored_before_the_report_is_handed_over(tmp_path):
+    path = tmp_path / "state.json"
+    state = ClientState("8", path=path)
+    report = Client(campaign("2"), 1, state=state).report("tea")
+    assert Client(campaign("2"), 2, state=ClientState("8", path=path)).report("milk") == report
+    assert oct(os.stat(path).st_mode & 0o777) == "0o600"
+
+
+def test_a_report_that_cannot_be_stored_is_not_handed_over(tmp_path):
+    state = ClientState("8", path=tmp_path / "gone" / "state.json")
+    for _ in range(2):
+        with pytest.raises(DataError) as error:
+            Client(campaign("2"), 1, state=state).report("tea")
+        assert (
+            str(error.value) == f"Cannot write {tmp_path / 'gone' / 'state.json'}: no such file or directory."
+        )
+    assert state.spent == 0
+
+
+def test_two_states_of_one_file_see_what_the_other_has_spent(tmp_path):
+    one, other = (ClientState("3", path=tmp_path / "state.json") for _ in range(2))
+    report = Client(campaign("2"), 1, state=one).report("tea")
+    assert Client(campaign("2"), 2, state=other).report("milk") == report
+    Client(campaign("2", seed=1), 3, state=other).report("tea")  # beyond the budget, so uniform
+    assert other.spent == ClientState("3", path=tmp_path / "state.json").spent == 2
+    assert Client(campaign("2", seed=1), 4, state=one).report("tea")[9] == 3
+
+
+class Waiting:
+    """Random bytes for which every thread first waits for the others."""
+
+    def __init__(self, barrier):
+        self.barrier = barrier
+
+    def bytes(self, count):
+        with suppress(BrokenBarrierError):
+            self.barrier.wait(0.2)
+        return os.urandom(count)
+
+
+@pytest.mark.parametrize(("stored", "shared"), [(True, True), (True, False), (False, True)])
+def test_threads_that_ask_at_once_get_one_report(tmp_path, stored, shared):
+    path = tmp_path / "state.json" if stored else None
+    states = [ClientState(path=path)] * 4 if shared else [ClientState(path=path) for _ in range(4)]
+    bits = Waiting(Barrier(4))
+    clients = [Client(campaign("2"), nonce, state=state, bits=bits) for nonce, state in enumerate(states)]
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(lambda client: client.report("tea"), clients))) == 1
+
+
+def test_another_budget_than_the_stored_one_is_refused(tmp_path):
+    path = tmp_path / "state.json"
+    Client(campaign("2"), 1, state=ClientState("8", path=path)).report("tea")
+    with pytest.raises(ParameterError) as error:
+        ClientState(9.0, path=path)
+    assert str(error.value) == "budget must be the stored one, 8, got 9."
+
+
+def test_a_state_that_cannot_be_read_is_refused(tmp_path):
+    with pytest.raises(DataError) as error:
+        ClientState("8", path=tmp_path)
+    assert str(error.value) == f"Cannot read {tmp_path}: is a directory."
+
+
+STATE = (
+    '{"budget":null,"reports":{"' + "ab" * 32 + '":{"epsilon":"2","report":"01' + "ab" * 8 + "00" * 9 + '"}},'
+    '"version":1}'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "5",
+        "{}",
+        '{"budget":null,"reports":{},"version":2}',
+        '{"budget":null,"reports":[],"version":1}',
+        '{"budget":"-1","reports":{},"version":1}',
+        '{"budget":[],"reports":{},"version":1}',
+        '{"budget":null,"reports":{"x":5},"version":1}',
+        '{"budget":null,"reports":{"x":{}},"version":1}',
+        STATE.replace("00", "0", 1),
+        STATE.replace('"01ab', '"02ab'),
+        STATE.replace('"01ab', '"01ac'),
+        STATE.replace("ab" * 32, "ab" * 31),
+        STATE.replace("ab" * 32, "x" * 64),
+        STATE.replace('"2"', '"-2"'),
+        STATE.replace('"2"', "2"),
+    ],
+)
+def test_a_damaged_state_is_refused(text):
+    with pytest.raises(DataError) as error:
+        ClientState.from_json(text)
+    assert str(error.value) == "the state of the client is damaged or of another version."
+
+
+def test_the_state_that_the_damaged_ones_are_made_of_is_good():
+    assert ClientState.from_json(STATE).spent == 2
+
+
+@pytest.mark.parametrize(
+    ("budget", "text"),
+    [
+        (0, "budget: epsilon must be a finite number above 0, got 0."),
+        (
+            "x",
+            "budget: epsilon must be a plain decimal above 0 and at most 20 with at most 18 places, got x.",
+        ),
+        (True, "budget: epsilon must be a number, got True."),
+        (21, "budget: epsilon above 20 protects nobody, got 21."),
+    ],
+)
+def test_bad_budgets(budget, text):
+    with pytest.raises(ParameterError) as error:
+        ClientState(budget)
+    assert str(error.value) == text
+
+
+def test_public_names():
+    from hushcount import ldp
+
+    assert dir(ldp) == sorted(ldp.__all__) == sorted(ldp._NAMES)
+    assert all(hasattr(ldp, name) for name in ldp.__all__)
+    with pytest.raises(AttributeError, match=r"module 'hushcount\.ldp' has no attribute 'nothing'"):
+        _ = ldp.nothing
