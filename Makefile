@@ -3,6 +3,7 @@
 # make cover  the unit and property tests, with a floor under the share of lines that they run
 # make lint   style, format and types
 # make bench  speed and memory against other programs
+# make dist   wheel and sdist under dist/, with docs, proofs and changelog inside
 # make lock   pin the newest dependencies (takes minutes; never part of the others)
 #
 # Every target sets itself up: Python 3.11 or newer, make and the package index are enough.
@@ -15,7 +16,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(VENV)-lock/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
 	--no-emit-trusted-host --no-emit-find-links --no-header --no-annotate --strip-extras --allow-unsafe
 
-.PHONY: demo test cover lint bench lock clean
+.PHONY: demo test cover lint bench dist lock clean
 
 demo: $(VENV)/runtime
 	@echo "The first run compiles the counting loops: a few seconds."
@@ -35,6 +36,11 @@ lint: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks
+
+dist: $(VENV)/runtime
+	@rm -rf build dist
+	$(BIN)/python -c "from setuptools import build_meta as build; build.build_sdist('dist'); build.build_wheel('dist')"
+	@rm -rf build
 
 lock:
 	$(PYTHON) -m venv $(VENV)-lock

@@ -1,13 +1,27 @@
 """What makes hushcount installable: lock files, licence, citation, one version everywhere."""
 
 import re
+import shutil
+import subprocess
+import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+NEEDED = ("LICENSE", "CITATION.cff", "MANIFEST.in", "Makefile", "pyproject.toml", "setup.py")
+PROOFS = """
+from pathlib import Path
+import hushcount
+from hushcount.mechanisms.registry import MECHANISMS
+home = Path(hushcount.__file__).parent
+print(*(each.claim.proof for each in MECHANISMS.values() if not (home / each.claim.proof).is_file()))
+"""
 
 
 def pinned(name):
@@ -58,3 +72,58 @@ def test_the_citation_names_every_paper():
         ("Biswas", "2024"),
         ("Cohen", "2021"),
     ]
+
+
+def output(folder, *command):
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of a wheel and an sdist, built without network from a copy of what they are made of."""
+    checkout, built = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("dist")
+    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for folder in ("src", "docs", "examples", "requirements"):
+        shutil.copytree(ROOT / folder, checkout / folder, ignore=unwanted)
+    for file in [*ROOT.glob("*.md"), *(ROOT / name for name in NEEDED)]:
+        shutil.copy(file, checkout)
+    for step in ("build_sdist", "build_wheel"):
+        output(checkout, sys.executable, "-c", f"from setuptools.build_meta import *; {step}({str(built)!r})")
+    return built
+
+
+def test_the_sdist_has_docs_proofs_and_changelog(built):
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        names = {name.split("/", 1)[-1] for name in archive.getnames()}
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "setup.py"} <= names
+    assert {str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")} <= names
+
+
+def test_the_wheel_has_docs_proofs_and_changelog(built):
+    about = f"hushcount-{PROJECT['version']}.dist-info"
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as archive:
+        names = set(archive.namelist())
+        metadata = archive.read(f"{about}/METADATA").decode()
+    pages = {f"hushcount/{page.relative_to(ROOT)}" for page in (ROOT / "docs").rglob("*.md")}
+    assert pages | {"hushcount/docs/CHANGELOG.md", "hushcount/py.typed", f"{about}/licenses/LICENSE"} <= names
+    assert "License-Expression: Apache-2.0" in metadata
+    assert {name.split("/")[0] for name in names} == {"hushcount", about}
+
+
+def test_the_wheel_works_in_an_empty_environment(built, tmp_path):
+    """Only the wheel is installed; the locked dependencies are read from where they are."""
+    import numpy
+
+    output(tmp_path, sys.executable, "-m", "venv", "environment")
+    python, program = tmp_path / "environment/bin/python", tmp_path / "environment/bin/hushcount"
+    output(tmp_path, python, "-m", "pip", "install", "--no-index", "--no-deps", next(built.glob("*.whl")))
+    site = output(tmp_path, python, "-c", "import site; print(site.getsitepackages()[0])").strip()
+    (Path(site) / "locked.pth").write_text(f"{Path(numpy.__file__).parents[1]}\n")
+    (tmp_path / "keys.txt").write_text("tea\n" * 1000 + "".join(f"key {each}\n" for each in range(9)))
+
+    assert output(tmp_path, python, "-c", "import hushcount; print(hushcount.__file__)").startswith(site)
+    assert "Commands:" in output(tmp_path, program, "--help")
+    options = ["--format", "lines", "--epsilon", "1", "--delta", "1e-8"]
+    table = output(tmp_path, program, "top", "keys.txt", *options)
+    assert [line.split("\t")[0] for line in table.splitlines()] == ["key", "tea"]
+    assert output(tmp_path, python, "-c", PROOFS).split() == [], "named by a mechanism, not in the wheel"
