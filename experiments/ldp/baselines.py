@@ -6,11 +6,9 @@ hashing because an ideal hash throws every other item into the reported value wi
 counts of different items are independent sums of two binomial variables, which is their exact law and what is
 drawn here; a test compares it with reports drawn user by user.
 
-- unary encoding, p + q = 1: the one-time form of RAPPOR. Erlingsson, Pihur, Korolova: RAPPOR, CCS 2014.
-- optimised unary encoding (OUE) and optimal local hashing (OLH): Wang, Blocki, Li, Jha: Locally
-  Differentially Private Protocols for Frequency Estimation, USENIX Security 2017.
-- prefix extending (PEM): Wang, Li, Jha: Locally Differentially Private Heavy Hitter Identification,
-  arXiv:1708.06674, 2017.
+- unary encoding, p + q = 1: the one-time form of RAPPOR (Erlingsson et al. 2014).
+- optimised unary encoding (OUE) and optimal local hashing (OLH): Wang et al. 2017.
+- prefix extending (PEM): Wang et al. 2019.
 """
 
 from __future__ import annotations

@@ -9,18 +9,19 @@ from typing import Any
 HEAD = """# Local protocols on words of six letters
 
 Two data sets (`data.py`): 26,000 English words cut to six letters, from the word frequencies of the package
-wordfreq, and 93 random words with Zipf(1.5) frequencies. Every user holds one word. Heavy is a word with a
-count of at least tau = 15 sqrt(n), the setting of section 5 of paper 002 (its Table 2: precision and recall
-.24 / .86 and .36 / .95).
+wordfreq, and 93 random words with Zipf(1.5) frequencies. Every user holds one word. A word is heavy if its
+count is at least tau = 15 sqrt(n), where n is the number of users, as in Bassily et al. 2020, Section 4.2.
+Their Table 2 has precision .24 and recall .86 on the words of the Brown corpus, and .36 and .95 on 93 words
+of their own. Those are other words, so the figures show the order of magnitude and no more.
 """
 REQUIRED = """
 ## What must be reached
 
-`python -m experiments.ldp.table`, {date}: means of {seeds} campaigns of {users:,} users. Least count: the
-lowest true count of a published word in all campaigns, in units of tau; it must be at least one half.
-Server: CPU seconds for all reports, from the bytes to the result; at most 5.
+`python -m experiments.ldp.table`, {date}: means of {seeds} campaigns of {users:,} users. In brackets is what
+the mean must reach. Smallest: the lowest true count of a published word in all campaigns, in units of tau; it
+must be at least one half. Server: CPU seconds for all reports, from the bytes to the result; at most 5.
 
-| method | data | epsilon | precision (least) | recall (least) | least count | server, CPU s | holds |
+| method | data | epsilon | precision (required) | recall (required) | smallest | server, CPU s | holds |
 |---|---|---|---|---|---|---|---|
 """
 COMPARED = """
@@ -28,17 +29,17 @@ COMPARED = """
 
 `python -m experiments.ldp.run`, {date}. In every cell: precision / recall / mean relative error of the heavy
 words found; means of {seeds}.
-Precision is 1 where nothing is published.
+Precision counts as 1 if nothing is published.
 "list" methods cannot search: they are asked for the counts of 26,093 words, those of both data sets, so they
 are told every heavy word. The others search among all words of six letters. Every method publishes an
 estimate that reaches both tau and the quantile at which one campaign in a hundred shows an absent word.
 
-- RAPPOR: unary encoding, one-time, without Bloom filter; a report is 26,093 bits. Erlingsson, Pihur,
-  Korolova, 2014.
-- OUE: optimised unary encoding, reports as long. Wang, Blocki, Li, Jha, 2017.
-- HCMS: Hadamard count mean sketch, 1,024 rows of 1,024 cells, one bit a report. Apple, 2017.
+- RAPPOR: unary encoding, one-time, without Bloom filter; a report is 26,093 bits. Erlingsson et al.
+  2014.
+- OUE: optimised unary encoding, with reports of the same length. Wang et al. 2017.
+- HCMS: Hadamard count mean sketch, 1,024 rows of 1,024 cells, one bit per report. Apple 2017.
 - PEM: prefix extending by two letters with optimal local hashing, three equal groups, the n / tau best
-  prefixes kept. Wang, Li, Jha, 2017. Its server hashes every candidate for every report, where ours need one
+  prefixes kept. Wang et al. 2019. Its server hashes every candidate for every report, where ours need one
   transform.
 - TreeHist and Bitstogram: hushcount.ldp, one byte of answer in a report of 18.
 """

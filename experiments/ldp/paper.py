@@ -1,4 +1,4 @@
-"""The protocols of 002 as they are written, at 002's own setting: python -m experiments.ldp.paper
+"""The protocols of Bassily et al. 2020 as published, at their setting: python -m experiments.ldp.paper
 
 Ten million users, epsilon 2, words of six letters, heavy from 15 sqrt(n) on. Prints one line of JSON a
 protocol and data set; docs/ldp-paper.md states what it printed.
@@ -33,7 +33,7 @@ PROTOCOLS: dict[str, Protocol] = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Run every protocol on both data sets."""
-    parser = argparse.ArgumentParser(description="The protocols of 002 at its own setting.")
+    parser = argparse.ArgumentParser(description="The protocols of Bassily et al. 2020 at their own setting.")
     parser.add_argument("--users", type=int, default=USERS)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--only", choices=list(PROTOCOLS), nargs="*", default=list(PROTOCOLS))

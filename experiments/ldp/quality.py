@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from experiments.ldp import data
 
-TAU = 15  # heavy is a count of at least 15 sqrt(n), as in section 5 of paper 002
+TAU = 15  # heavy is a count of at least 15 sqrt(n), as in Bassily et al. 2020, Section 4.2
 
 
 @dataclass(frozen=True)

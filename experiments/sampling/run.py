@@ -1,4 +1,4 @@
-"""Regenerate figures of paper Cohen et al. 2021 on Zipf data, check its claims: python -m
+"""Regenerate figures of Cohen et al. 2021 on Zipf data, check its claims: python -m
 experiments.sampling.run"""
 
 from __future__ import annotations

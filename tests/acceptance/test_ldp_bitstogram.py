@@ -1,4 +1,4 @@
-"""Bitstogram at the setting of 002, Table 2: ten million users, epsilon = 2, words of six letters.
+"""Bitstogram at the setting of Bassily et al. 2020, Table 2: ten million users, epsilon = 2, six letters.
 
 One seeded campaign each; the means over ten are in experiments/ldp. The required means are precision and
 recall of .94/.96 on English words and .93/.95 on the Zipf words, for one bit .92/.90; with some twenty heavy

@@ -1,4 +1,4 @@
-"""TreeHist at the setting of paper 002: ten million users, epsilon 2, threshold 15 sqrt(n), six letters.
+"""TreeHist at the setting of Bassily et al. 2020: ten million users, epsilon 2, words of six letters.
 
 One campaign of each data set; means of ten campaigns stand in docs/ldp.md.
 """

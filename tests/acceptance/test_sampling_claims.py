@@ -1,4 +1,4 @@
-"""What paper Cohen et al. 2021 claims of its figures, on the regenerated numbers."""
+"""What Cohen et al. 2021 claims of its figures, on the regenerated numbers."""
 
 from __future__ import annotations
 

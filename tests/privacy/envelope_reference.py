@@ -142,7 +142,7 @@ def streams(length: int, keys: int) -> Iterator[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Printed:
-    """001, Algorithm 5, on an estimator: estimate(count so far, key, time) is a noisy one."""
+    """Holland 2025, Algorithm 5, on an estimator: estimate(count so far, key, time) is a noisy one."""
 
     capacity: int
     threshold: float
@@ -159,7 +159,7 @@ class Printed:
 
 
 def track(stream: Sequence[str], capacity: int, estimate: Callable[[int, str, int], int]) -> dict[str, int]:
-    """001, Algorithm 4: the keys with the largest estimates at their last arrivals."""
+    """Holland 2025, Algorithm 4: the keys with the largest estimates at their last arrivals."""
     arrived: dict[str, int] = {}
     for time, key in enumerate(stream, start=1):
         value = estimate(time, key, time)

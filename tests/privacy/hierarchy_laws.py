@@ -164,7 +164,7 @@ def _published(g: Floats, other: Floats, grid: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SharedNoise:
-    """003, Algorithm 1: residual + w + shared >= threshold, with w fresh for each node.
+    """Biswas et al. 2024, Algorithm 1: residual + w + shared >= threshold, with w fresh for each node.
 
     `places` and `weights` are the values of the shared noise; `fails(t)` is P[w < t].
     """

@@ -1,4 +1,4 @@
-"""Algorithms 3, 4 and 5 of paper Cohen et al. 2021 in exact rationals: slow obvious oracles of private
+"""Algorithms 3, 4 and 5 of Cohen et al. 2021 in exact rationals: slow obvious oracles of private
 weighted sampling.
 
 A row is a dict from output to probability; output 0 is "not published".

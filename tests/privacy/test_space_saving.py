@@ -132,7 +132,7 @@ def test_dpss_with_a_threshold_one_lower_is_refuted() -> None:
 
 
 def test_dpss_with_the_exact_length_in_its_threshold_is_refuted() -> None:
-    """001, Algorithm 3 as printed: n = 2000, k = 10, k~ = 20, ten keys at 185, epsilon = 1, delta = 1e-6.
+    """Holland 2025, Algorithm 3 as printed: n = 2000, k = 10, k~ = 20, ten keys at 185, epsilon = 1.
 
     Removing one of the other 150 events lowers the threshold; a value between the two thresholds can only
     come from the shorter stream.

@@ -103,7 +103,7 @@ def merged(one: Counts, other: Counts, counters: int) -> Counts:
 
 
 def reduced(heights: Counts, counters: int) -> Counts:
-    """000, Algorithm 3, in units of 1 / (counters + 1)."""
+    """Lebeda and Tětek 2023, Algorithm 3, in units of 1 / (counters + 1)."""
     total = sum(heights.values())
     scaled = {key: (counters + 1) * height - total for key, height in heights.items()}
     return {key: value for key, value in scaled.items() if value > 0}
@@ -112,7 +112,7 @@ def reduced(heights: Counts, counters: int) -> Counts:
 def hierarchical_heavy_hitters(
     counts: Counts, node: Callable[[Key, int], Key], height: int, threshold: int
 ) -> Counts:
-    """003, Definition 2.8: (level, node) and residual of every hierarchical heavy hitter."""
+    """Biswas et al. 2024, Definition 2.8: (level, node) and residual of every hierarchical heavy hitter."""
     heavy: Counts = {}
     for level in range(height, -1, -1):
         residuals: Counter[Key] = Counter()
@@ -126,7 +126,7 @@ def hierarchical_heavy_hitters(
 def heavy_hitters_by_level(
     counts: Counts, node: Callable[[Key, int], Key], height: int, threshold: int
 ) -> Counts:
-    """003, Definition 2.7: (level, node) and count of every heavy hitter of every level."""
+    """Biswas et al. 2024, Definition 2.7: (level, node) and count of every heavy hitter of every level."""
     totals: Counter[Key] = Counter()
     for leaf, count in counts.items():
         totals.update({(level, node(leaf, level)): count for level in range(height + 1)})

@@ -1,4 +1,4 @@
-"""Algorithm 4 of paper Cohen et al. 2021 in integers: row after row, each a band of masses, for counts in
+"""Algorithm 4 of Cohen et al. 2021 in integers: row after row, each a band of masses, for counts in
 increasing order.
 
 It keeps to integer values where Algorithm 5 works on a continuum, and has to pass every smaller count, which
@@ -112,7 +112,7 @@ def _lowest(grid: Grid, row: BandedRow, rest: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class PrivateSampleBanded:
-    """Keys sampled by count with sanitised counts, by Algorithm 4 of paper Cohen et al. 2021.
+    """Keys sampled by count with sanitised counts, by Algorithm 4 of Cohen et al. 2021.
 
     Theorem: (epsilon, delta)-DP, sampling included.
     Neighbours: add or remove one event.

@@ -1,4 +1,4 @@
-"""Closed forms of the baselines of paper Cohen et al. 2021: the stability histogram, and the same sampled
+"""Closed forms of the baselines of Cohen et al. 2021: the stability histogram, and the same sampled
 afterwards.
 
 Continuous Laplace noise as in the paper, for comparison and tests; nothing here releases anything. The

@@ -1,4 +1,4 @@
-"""The oracles of 002 are unbiased and deviate as their formulas say, for absent, rare and heavy items.
+"""The oracles of Bassily et al. 2020 are unbiased and deviate as their formulas say.
 
 Every campaign has a seed of its own, so that hashes are averaged over too. The checks refuse estimates
 scaled by 0.9 or 1.1, and deviations that are wrong by a tenth.

@@ -1,4 +1,4 @@
-"""The discrete Gaussian law: formulas on the lattice, and the sampler of Canonne, Kamath and Steinke."""
+"""The discrete Gaussian law: formulas on the lattice, and the sampler of Canonne et al. 2020."""
 
 from __future__ import annotations
 

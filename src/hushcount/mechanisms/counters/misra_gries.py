@@ -1,5 +1,5 @@
 """Releases of the heights (count - floor) of one counter sketch: the mechanisms of Lebeda and Tětek 2023
-and of Chan et al."""
+and of Chan et al. 2012."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class PrivateMisraGriesStandard:
 
 @dataclass(frozen=True, slots=True)
 class ChanRelease:
-    """Noisy heights with independent noise scaled to the number of counters (Chan et al.).
+    """Noisy heights with independent noise scaled to the number of counters (Chan et al. 2012).
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
@@ -164,7 +164,7 @@ class ChanRelease:
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "Misra-Gries with noise for all counters",
-        "Noise for l1 sensitivity k on the nonzero heights (Chan et al.), exact threshold.",
+        "Noise for l1 sensitivity k on the nonzero heights (Chan et al. 2012), exact threshold.",
         PROOF,
         ONE_STREAM[:1],
     )

@@ -33,7 +33,7 @@ def continuous_log_hs(j, epsilon, sigma):
 
 
 def continuous_delta(moved, epsilon, sigma, tau):
-    """000, Theorem 23."""
+    """Lebeda and Tětek 2023, Theorem 23."""
     j = np.arange(1, moved + 1, dtype=float)
     gamma = (moved - j) * log_ndtr(tau / sigma)
     isolated = -np.expm1(gamma)
