@@ -66,8 +66,8 @@ HEAD = """# Which route for users with several keys
 
 The smallest number of users of a key (above what the sketch left out) at which the key is published with
 probability .95, if a user may have up to m keys and the sketches have k counters. All of it follows from
-public parameters. Proofs: [user_misra_gries.md](proofs/user_misra_gries.md),
-[gaussian.md](proofs/gaussian.md).
+public parameters. Proofs: [user_misra_gries.md](proofs/sketches/user_misra_gries.md),
+[gaussian.md](proofs/histograms/gaussian.md).
 
 - *exact*: exact counts of all keys (memory for every distinct key), Gaussian sparse histogram with l = m;
   depends on m only.
