@@ -11,7 +11,8 @@ from tests.reference.stability import SampledStabilityHistogram, StabilityHistog
 from hushcount.mechanisms.sampling.law import SampleLaw
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Ppswor, Scheme
 from hushcount.privacy import Budget
-from hushcount.releases.estimators import MaximumLikelihood, Moments, identity, moments
+from hushcount.releases.estimators import MaximumLikelihood
+from hushcount.releases.sums import Moments, identity, moments
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

@@ -1,67 +1,63 @@
-"""Estimates of sums over keys from a release by the truncated geometric or by private weighted sampling.
+"""Estimators of g(count) from what a release by `truncated-geometric` or `sample` publishes.
 
-Everything here is a function of published values and public parameters.
+Such a release publishes a key of count i with the value j (1 <= j <= i) with a known probability pi_ij, and
+leaves it out with probability 1 - pi_i. An estimator is a number a_j for each value j; the sum of the a_j of
+the published keys estimates the sum of g(count) over all keys. Derivations: docs/estimators.md.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.errors import NotProvedError, ParameterError
-
-if TYPE_CHECKING:
-    from hushcount.releases.release import Release
+from hushcount.errors import ParameterError
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Weight = Callable[[Floats], Floats]
 
-LARGEST_TRIANGLE = 4096  # values up to which estimators that need all smaller values are computed
-GRID = 128  # counts at which bias and variance are computed, between which they are interpolated
+ESTIMATORS = ("mle", "biased-down", "unbiased")
+LARGEST_UNBIASED = 4096  # values; beyond it the table is far beyond what floating point can hold
+ROUNDING = 2.0**-50  # relative, of one step of the recursion of the unbiased estimator
+MEANINGFUL = 1e-3  # rounding error of an estimate, relative to the g it stands for, that is still accepted
+KNOTS = 128  # counts at which moments are computed, between which they are interpolated
+WORK = 3e7  # elements of the tables behind the knots, so that a small epsilon takes fewer knots
 
 
-class RowLaw(Protocol):
+class RowDistribution(Protocol):
     """How likely each published value is for each count."""
 
+    @property
+    def depth(self) -> int:
+        """A bound on how far a published value lies below the count: value > count - depth."""
+        ...
+
     def reporting(self, counts: npt.ArrayLike) -> Floats:
-        """The probability that a key of each count is published."""
+        """Return the probability that a key of each count is published."""
         ...
 
     def row(self, count: int) -> tuple[Counts, Floats]:
-        """The values of positive probability for one count, and their probabilities."""
+        """Return the values of positive probability for one count, and their probabilities."""
         ...
 
     def rows(self, last: int) -> Iterator[Floats]:
-        """Probabilities of the values 1..i for the counts i = 1..last."""
+        """Yield the probabilities of the values 1..i for the counts i = 1..last."""
+        ...
+
+    def rows_at(self, counts: Counts) -> Floats:
+        """Return one row for each count i: the probabilities of the values i - depth + 1, ..., i."""
         ...
 
     def most_likely(self, values: npt.ArrayLike) -> Counts:
-        """The count under which each value is most probable."""
+        """Return the count under which each value is most probable."""
         ...
 
-
-@runtime_checkable
-class SanitisedError(Protocol):
-    """An error model of a release whose law is known row by row."""
-
-    @property
-    def law(self) -> RowLaw:
-        """The law of the published values."""
-        ...
-
-    @property
-    def offset(self) -> int:
-        """What a public floor took off every count."""
-        ...
-
-    def values(self, counts: Counts) -> Counts:
-        """The values 1, 2, ... that published counts stand for."""
+    def reliable_from(self, share: float) -> int:
+        """Return the smallest count from which on publishing loses at most 1 - share of what is sampled."""
         ...
 
 
@@ -69,7 +65,7 @@ class Estimator(Protocol):
     """a_j, the estimate of g(count) for a key published with value j."""
 
     def __call__(self, values: npt.ArrayLike) -> Floats:
-        """a_j for each value j."""
+        """Return a_j for each value j."""
         ...
 
 
@@ -78,15 +74,14 @@ class MaximumLikelihood:
     """g(i) / pi_i for the count i that makes the value most likely; never negative."""
 
     # Cohen et al. 2021, (11)
-
-    law: RowLaw
+    distribution: RowDistribution
     g: Weight
 
     def __call__(self, values: npt.ArrayLike) -> Floats:
-        """a_j for each value j."""
+        """Return a_j for each value j."""
         distinct, inverse = np.unique(np.asarray(values, dtype=np.int64), return_inverse=True)
-        counts = self.law.most_likely(distinct)
-        return (self.g(counts.astype(np.float64)) / self.law.reporting(counts))[inverse]
+        counts = self.distribution.most_likely(distinct)
+        return (self.g(counts.astype(np.float64)) / self.distribution.reporting(counts))[inverse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,192 +91,159 @@ class Tabled:
     table: Floats
 
     def __call__(self, values: npt.ArrayLike) -> Floats:
-        """a_j for each value j."""
-        wanted = np.asarray(values, dtype=np.int64)
-        if wanted.size and wanted.max() > len(self.table):
-            raise ParameterError(
-                f"values must be at most {len(self.table)} for this estimator, got a larger one;"
-                ' use estimator="mle".'
-            )
-        return self.table[wanted - 1]
-
-
-def biased_down(law: RowLaw, g: Weight, largest: int) -> Tabled:
-    """The estimator that never exceeds g(count) in expectation, does not decrease, and is not negative."""
-    # Cohen et al. 2021, (41): a_j = min over i of (g(i) - sum of a_h pi_ih over h < j) / (pi_i - sum of
-    # pi_ih over h < j)
-    wanted = _triangle(largest)
-    rows = list(law.rows(wanted + _reach(law, wanted)))
-    weights = g(np.arange(1.0, len(rows) + 1))
-    lacking, left = weights.copy(), np.array([row.sum() for row in rows])
-    columns = _columns(rows)
-    table = np.zeros(wanted)
-    for value in range(1, wanted + 1):
-        column = columns[value - 1]
-        counts = np.flatnonzero(column > 0)
-        counts = counts[left[counts] > 1e-12]
-        ratio = (lacking[counts] / left[counts]).min() if len(counts) else 0.0
-        table[value - 1] = max(ratio, table[value - 2] if value > 1 else 0.0)
-        lacking -= table[value - 1] * column
-        left -= column
-    return Tabled(table)
-
-
-def unbiased(law: RowLaw, g: Weight, largest: int) -> Tabled:
-    """The only unbiased estimator; it has negative values and a huge variance. For reference."""
-    wanted = _triangle(largest)
-    table = np.zeros(wanted)
-    for row in law.rows(wanted):
-        last = len(row) - 1
-        table[last] = (float(g(np.array([last + 1.0]))[0]) - float(row[:last] @ table[:last])) / row[last]
-    return Tabled(table)
+        """Return a_j for each value j."""
+        return self.table[np.asarray(values, dtype=np.int64) - 1]
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
-    """Expectation and mean square of an estimator's error, count by count."""
+class BiasedDown:
+    """An estimator that is never above g(count) in expectation and never negative.
 
-    bias: Floats
-    variance: Floats
-
-    @property
-    def mean_square(self) -> Floats:
-        """Mean squared error."""
-        return self.variance + self.bias**2
-
-
-def moments(law: RowLaw, estimator: Estimator, g: Weight, counts: npt.ArrayLike) -> Moments:
-    """Bias and variance of the estimate of g(i) for one key of each count i."""
-    # Cohen et al. 2021, section 7.1
-    wanted = np.asarray(counts, dtype=np.int64)
-    distinct, inverse = np.unique(wanted, return_inverse=True)
-    knots = distinct if len(distinct) <= GRID else distinct[_spread(len(distinct), GRID)]
-    first, second = _two_moments([law.row(count) for count in knots.tolist()], estimator)
-    size = g(knots.astype(np.float64))
-    variance = np.maximum(second - first**2, 0.0)
-    if len(knots) < len(distinct):
-        scale = np.maximum(g(distinct.astype(np.float64)), 1e-300)
-        relative = np.interp(distinct, knots, (first - size) / size)
-        spread = np.interp(distinct, knots, variance / size**2)
-        return Moments((relative * scale)[inverse], (spread * scale**2)[inverse])
-    return Moments((first - size)[inverse], variance[inverse])
-
-
-def _two_moments(rows: list[tuple[Counts, Floats]], estimator: Estimator) -> tuple[Floats, Floats]:
-    if not rows:
-        return np.zeros(0), np.zeros(0)
-    distinct = np.unique(np.concatenate([values for values, _ in rows]))
-    estimates = estimator(distinct)
-    chosen = [estimates[np.searchsorted(distinct, values)] for values, _ in rows]
-    first = [float(chances @ found) for (_, chances), found in zip(rows, chosen, strict=True)]
-    second = [float(chances @ found**2) for (_, chances), found in zip(rows, chosen, strict=True)]
-    return np.array(first), np.array(second)
-
-
-@dataclass(frozen=True, slots=True)
-class SumEstimate:
-    """The estimate of a sum with what is known of its error.
-
-    Bias and variance are those of published keys at their most likely counts; keys that were not
-    published are not seen, their part of the bias is not in it.
+    Small values have the table of Cohen et al. 2021, (41). Larger ones, where that table needs all smaller
+    values, have the maximum likelihood estimate times the largest factor that keeps the expectation below g
+    for every count that can have produced the value (docs/estimators.md, section 3).
     """
 
-    value: float
-    keys: int
-    bias: float
-    variance: float
+    likely: MaximumLikelihood
+    table: Floats
+    knots: Counts = field(repr=False)  # counts above the table, in ascending order
+    factors: Floats = field(repr=False)  # of the estimate of the values above the table, at each knot
 
-    @property
-    def nrmse(self) -> float:
-        """Root mean square error over the estimate; infinite for an estimate of 0."""
-        error = math.sqrt(self.variance + self.bias**2)
-        return error / abs(self.value) if self.value else math.inf
+    def __call__(self, values: npt.ArrayLike) -> Floats:
+        """Return a_j for each value j."""
+        wanted = np.asarray(values, dtype=np.int64)
+        found: Floats = self.table[np.minimum(wanted, len(self.table)) - 1]
+        large = wanted > len(self.table)
+        if large.any():
+            found[large] = self._factor(wanted[large]) * self.likely(wanted[large])
+        return found
 
-
-def sum_accuracy(law: RowLaw, estimator: Estimator, g: Weight, counts: npt.ArrayLike) -> SumEstimate:
-    """The expected estimate of the sum of g over keys of known counts, with its exact bias and variance."""
-    # Cohen et al. 2021, (12)
-    known = np.asarray(counts, dtype=np.int64)
-    per_key = moments(law, estimator, g, known)
-    bias, variance = float(per_key.bias.sum()), float(per_key.variance.sum())
-    return SumEstimate(float(g(known.astype(np.float64)).sum()), len(known), bias, variance)
-
-
-def estimate_sum(release: Release, predicate: Any, g: Weight | None, name: str) -> SumEstimate:
-    """Estimate the sum of g(count) over the selected keys of a release."""
-    error = check_sanitised(release)
-    weight = _shifted(identity if g is None else g, error.offset)
-    values = error.values(release.counts.to_numpy())[selected(release, predicate)]
-    counts = error.law.most_likely(values)
-    estimator = make_estimator(name, error.law, weight, int(counts.max(initial=1)))
-    per_key = moments(error.law, estimator, weight, counts)
-    bias, variance = float(per_key.bias.sum()), float(per_key.variance.sum())
-    return SumEstimate(float(estimator(values).sum()), len(values), bias, variance)
+    def _factor(self, values: Counts) -> Floats:
+        """Return the smallest factor of all knots next to a count that can have produced each value."""
+        last = len(self.knots) - 1
+        first = np.clip(np.searchsorted(self.knots, values, side="right") - 1, 0, last)
+        reach = values + self.likely.distribution.depth
+        after = np.clip(np.searchsorted(self.knots, reach, side="left"), 0, last)
+        smallest = self.factors[first]
+        for ahead in range(1, int((after - first).max(initial=0)) + 1):
+            smallest = np.minimum(smallest, self.factors[np.minimum(first + ahead, after)])
+        return smallest
 
 
-def make_estimator(name: str, law: RowLaw, g: Weight, largest: int) -> Estimator:
-    """The estimator of that name."""
+def biased_down(distribution: RowDistribution, g: Weight, largest: int) -> BiasedDown:
+    """Return the biased-down estimator for values up to `largest`."""
+    depth = distribution.depth
+    stop = 2 * depth  # from here on the distribution of count - value changes slowly at most
+    table = _greedy(distribution, g, stop)
+    likely = MaximumLikelihood(distribution, g)
+    near = np.arange(stop + 1, stop + 2 * depth + 1, dtype=np.int64)
+    far = np.geomspace(stop + 2 * depth + 1, max(largest, stop) + 4 * depth, knots_for(depth))
+    knots = np.concatenate((_thinned(near, knots_for(depth)), np.unique(far.astype(np.int64))))
+    return BiasedDown(likely, table, knots, _factors(likely, knots, stop))
+
+
+def _greedy(distribution: RowDistribution, g: Weight, stop: int) -> Floats:
+    """Return a_1 .. a_stop of Cohen et al. 2021, (41), leaving larger values their share of g."""
+    # a_j = min over i of (g(i) - sum of a_h pi_ih over h < j) / (pi_i - sum of pi_ih over h < j)
+    columns = np.zeros((stop, stop + distribution.depth))
+    for count, row in enumerate(distribution.rows(columns.shape[1])):
+        columns[: min(len(row), stop), count] = row[:stop]
+    counts = np.arange(1, columns.shape[1] + 1)
+    left = columns.sum(axis=0)
+    share = left / np.maximum(distribution.reporting(counts), 1e-300)
+    lacking = g(counts.astype(np.float64)) * np.minimum(share, 1.0)
+    table = np.zeros(stop)
+    for value, column in enumerate(columns):
+        possible = (column > 0) & (left > 1e-9)  # smaller masses are mostly rounding errors
+        before = table[value - 1] if value else 0.0
+        largest = (lacking[possible] / left[possible]).min() if possible.any() else before
+        table[value] = before if abs(largest - before) <= 1e-9 * before else max(largest, 0.0)
+        lacking -= table[value] * column
+        left -= column
+    return table
+
+
+def _factors(likely: MaximumLikelihood, knots: Counts, stop: int) -> Floats:
+    """Return g(i) over the expected estimate, at most 1, for keys of count i with a value above `stop`."""
+    masses, means = above(likely, knots, stop)
+    fair = likely.g(knots.astype(np.float64)) * masses / likely.distribution.reporting(knots)
+    return np.minimum(fair / np.maximum(means, 1e-300), 1.0)
+
+
+def above(estimator: MaximumLikelihood, counts: Counts, stop: int) -> tuple[Floats, Floats]:
+    """Return the probability of a value above `stop`, and the expected estimate from those values alone."""
+    rows = estimator.distribution.rows_at(counts)
+    values = _values(counts, rows.shape[1])
+    rows = np.where(values > stop, rows, 0.0)
+    return rows.sum(axis=1), (rows * _estimates(estimator, values)).sum(axis=1)
+
+
+def two_moments(distribution: RowDistribution, estimator: Estimator, counts: Counts) -> tuple[Floats, Floats]:
+    """Return the expectation of the estimate and of its square for one key of each count."""
+    rows = distribution.rows_at(counts)
+    estimates = _estimates(estimator, _values(counts, rows.shape[1]))
+    return (rows * estimates).sum(axis=1), (rows * estimates**2).sum(axis=1)
+
+
+def _values(counts: Counts, depth: int) -> Counts:
+    return counts[:, None] + np.arange(1 - depth, 1, dtype=np.int64)
+
+
+def _estimates(estimator: Estimator, values: Counts) -> Floats:
+    """Return the estimates of a table of values; 0 where a value is below 1, which is never published."""
+    distinct, inverse = np.unique(np.maximum(values, 1), return_inverse=True)
+    return estimator(distinct)[inverse].reshape(values.shape)
+
+
+def unbiased(distribution: RowDistribution, g: Weight, largest: int) -> Tabled:
+    """Return the only unbiased estimator; it has negative values and a huge variance. For reference.
+
+    Raises
+    ------
+    ParameterError
+        If rounding errors would outgrow the estimates: they grow exponentially with the value.
+    """
+    if largest > LARGEST_UNBIASED:
+        raise _meaningless()
+    table, lost = np.zeros(largest), np.zeros(largest)
+    for row in distribution.rows(largest):
+        last = len(row) - 1
+        wanted = float(g(np.array([last + 1.0]))[0])
+        table[last] = (wanted - float(row[:last] @ table[:last])) / row[last]
+        scale = abs(wanted) + float(row[:last] @ (np.abs(table[:last]) + lost[:last] / ROUNDING))
+        lost[last] = ROUNDING * scale / row[last]
+        if not lost[last] <= MEANINGFUL * max(abs(wanted), 1.0):
+            raise _meaningless()
+    return Tabled(table)
+
+
+def _meaningless() -> ParameterError:
+    return ParameterError(
+        'estimator "unbiased" cannot be computed for counts this large at this budget: its rounding errors'
+        ' would exceed the estimate. Use estimator="mle" or estimator="biased-down".'
+    )
+
+
+def make_estimator(name: str, distribution: RowDistribution, g: Weight, largest: int) -> Estimator:
+    """Return the estimator of that name for values up to `largest`."""
     if name == "mle":
-        return MaximumLikelihood(law, g)
+        return MaximumLikelihood(distribution, g)
     if name == "biased-down":
-        return biased_down(law, g, largest)
+        return biased_down(distribution, g, largest)
     if name == "unbiased":
-        return unbiased(law, g, largest)
-    raise ParameterError(f"estimator must be one of mle, biased-down, unbiased, got {name}.")
+        return unbiased(distribution, g, largest)
+    raise ParameterError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {name}.")
 
 
-def check_sanitised(release: Release) -> SanitisedError:
-    """Return the error model of a release whose law is known row by row, or raise."""
-    if not isinstance(release.error, SanitisedError):
-        raise NotProvedError(
-            "sum and order statistics need a release by truncated-geometric or sample,"
-            f" got {release.guarantee.mechanism}."
-        )
-    return release.error
+def knots_for(depth: int) -> int:
+    """Return the number of counts at which tables of this depth are computed."""
+    return int(min(max(WORK / depth**2, 16), KNOTS))
 
 
-def selected(release: Release, predicate: Any) -> npt.NDArray[np.bool_]:
-    """Which rows a predicate on keys selects; None selects all, a boolean array is taken as it is."""
-    if predicate is None:
-        return np.ones(len(release), dtype=np.bool_)
-    if not callable(predicate):
-        return np.asarray(predicate, dtype=np.bool_)
-    columns = [column.to_pylist() for column in release.keys.columns]
-    return np.fromiter((bool(predicate(*row)) for row in zip(*columns, strict=True)), np.bool_, len(release))
+def _thinned(counts: Counts, most: int) -> Counts:
+    return counts[spread(len(counts), most)]
 
 
-def identity(counts: Floats) -> Floats:
-    """g(w) = w, the sum of counts."""
-    return counts
-
-
-def _shifted(g: Weight, offset: int) -> Weight:
-    return g if offset == 0 else lambda counts: g(counts + offset)
-
-
-def _triangle(largest: int) -> int:
-    if largest > LARGEST_TRIANGLE:
-        raise ParameterError(
-            f"values must be at most {LARGEST_TRIANGLE} for this estimator, got a larger one;"
-            ' use estimator="mle".'
-        )
-    return largest
-
-
-def _reach(law: RowLaw, value: int) -> int:
-    """How many counts above a value can still publish it."""
-    ahead = 64
-    while law.row(value + ahead)[0][0] <= value:
-        ahead *= 2
-    return ahead
-
-
-def _columns(rows: list[Floats]) -> Floats:
-    matrix = np.zeros((len(rows), len(rows)))
-    for count, row in enumerate(rows):
-        matrix[: len(row), count] = row
-    return matrix
-
-
-def _spread(size: int, knots: int) -> npt.NDArray[np.intp]:
-    return np.unique(np.linspace(0, size - 1, knots).astype(np.intp))
+def spread(size: int, most: int) -> npt.NDArray[np.intp]:
+    """Return at most so many places, spread evenly over 0 .. size - 1."""
+    return np.unique(np.linspace(0, size - 1, min(size, most)).astype(np.intp))

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import ParameterError
-from hushcount.releases.estimators import Counts, Floats, RowLaw, check_sanitised
+from hushcount.releases.estimators import Counts, Floats, RowDistribution
+from hushcount.releases.sums import check_sanitised
 
 if TYPE_CHECKING:
     from hushcount.releases.release import Release
@@ -58,7 +59,7 @@ def quantiles(release: Release, fractions: Sequence[float]) -> Counts:
     return found
 
 
-def concordance(law: RowLaw, count: int, other: int) -> float:
+def concordance(law: RowDistribution, count: int, other: int) -> float:
     """The probability that two keys are published in the order of their counts, ties counting half."""
     # Cohen et al. 2021, (39) for integer values
     low, high = _with_zero(law, min(count, other)), _with_zero(law, max(count, other))
@@ -71,7 +72,7 @@ def concordance(law: RowLaw, count: int, other: int) -> float:
     return float(above @ (less + below / 2))
 
 
-def expected_kendall_tau(law: RowLaw, counts: npt.ArrayLike) -> float:
+def expected_kendall_tau(law: RowDistribution, counts: npt.ArrayLike) -> float:
     """The expected rank correlation of true and published order, over pairs of keys with distinct counts."""
     distinct, sizes = np.unique(np.asarray(counts, dtype=np.int64), return_counts=True)
     if len(distinct) < 2:
@@ -97,7 +98,7 @@ def kendall_tau(release: Release) -> float:
     return expected_kendall_tau(error.law, counts)
 
 
-def _with_zero(law: RowLaw, count: int) -> tuple[Counts, Floats]:
+def _with_zero(law: RowDistribution, count: int) -> tuple[Counts, Floats]:
     values, probabilities = law.row(count)
     unpublished = max(1 - probabilities.sum(), 0.0)
     return np.append(0, values), np.append(unpublished, probabilities)

@@ -15,6 +15,9 @@ from hushcount.releases.writers import Published, plain_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from hushcount.releases.estimators import Weight
+    from hushcount.releases.sums import Predicate, SumEstimate
+
 JSON_VERSION = 1
 
 
@@ -132,9 +135,35 @@ class Release(Published):
             table = table.append_column(name, pa.array(column))
         return table
 
-    def sum(self, predicate: Any = None, g: Any = None, estimator: str = "mle") -> Any:
-        """Estimate the sum of g(count) over the keys a predicate selects, with bias, variance, NRMSE."""
-        from hushcount.releases.estimators import estimate_sum
+    def sum(
+        self, predicate: Predicate | None = None, g: Weight | None = None, estimator: str = "mle"
+    ) -> SumEstimate:
+        """Estimate a sum over all keys, published or not, with its bias, variance and relative error.
+
+        Parameters
+        ----------
+        predicate : callable or array of bool, optional
+            Which keys are added up: a function of the key columns, or one bool for each row. Default: all.
+        g : callable, optional
+            What is added up for a key, a function of an array of counts, such as `lambda w: w**2`.
+            Default: the count itself.
+        estimator : str, default "mle"
+            "mle" has the smallest error; "biased-down" is never above the sum in expectation; "unbiased" has
+            no bias and a huge variance, and is refused unless all counts are small.
+
+        Returns
+        -------
+        SumEstimate
+            `value`, `bias`, `variance` and `nrmse`; `nrmse_bounds` holds whatever was not published.
+
+        Raises
+        ------
+        NotProvedError
+            If the release was not made by "truncated-geometric", "public-floor" or "sample".
+        ParameterError
+            If rows have been cut, or the estimator cannot be computed.
+        """
+        from hushcount.releases.sums import estimate_sum
 
         return estimate_sum(self, predicate, g, estimator)
 

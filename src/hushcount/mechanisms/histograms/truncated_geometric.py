@@ -181,7 +181,7 @@ def _release(
     if mechanism.public.max_events is not None:
         parameters["max_events"] = mechanism.public.max_events
     guarantee = mechanism.claim.guarantee(mechanism.budget, mechanism.public.unit, parameters)
-    error = TruncatedGeometricError(law, mechanism.budget, floor)
+    error = TruncatedGeometricError(law, mechanism.budget, floor, mechanism.public.max_events)
     return Release.of(keep(shape.keys, published), counts, guarantee, error)
 
 
@@ -192,6 +192,7 @@ class TruncatedGeometricError:
     noise: TruncatedGeometricLaw
     budget: Budget
     floor: int = 0
+    max_events: int | None = None
 
     @property
     def law(self) -> SampleLaw:

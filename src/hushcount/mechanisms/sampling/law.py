@@ -73,6 +73,24 @@ class SampleLaw:
             before = after
             yield above - np.append(above[1:], 0.0)
 
+    def rows_at(self, counts: Counts) -> Floats:
+        """Return one row for each count i: the probabilities of the values i - depth + 1, ..., i."""
+        start = counts - self.depth  # below count 0 nothing is published, so that rows may begin there
+        above = np.zeros((len(counts), self.depth))
+        before = self.reporting(start)
+        for step in range(self.depth):
+            after = self._report(before, start + step + 1)
+            above[:, : step + 1] = self._move(above[:, : step + 1], before[:, None], after[:, None])
+            before = after
+        above[:, :-1] -= above[:, 1:].copy()
+        return above
+
+    def reliable_from(self, share: float) -> int:
+        """Return the smallest count from which on at least `share` of the sampled keys are published."""
+        counts = np.arange(1, 2 * self.warm_up + 2)
+        short = np.flatnonzero(self.reporting(counts) < share * self.scheme.probability(counts))
+        return int(short[-1]) + 2 if len(short) else 1
+
     def most_likely(self, values: npt.ArrayLike) -> Counts:
         """The count under which each published value is most probable (the smallest of several)."""
         wanted = np.asarray(values, dtype=np.int64)

@@ -72,7 +72,8 @@ class PrivateSample:
         values = draw_values(self.rows, shape.counts, bits)
         published = values >= 1
         guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
-        error = SampleError(SampleLaw.of(self.budget, self.scheme), tokens=self.tokens)
+        law = SampleLaw.of(self.budget, self.scheme)
+        error = SampleError(law, tokens=self.tokens, max_events=self.public.max_events)
         return Release.of(keep(shape.keys, published), values[published], guarantee, error)
 
 
@@ -83,6 +84,7 @@ class SampleError:
     law: SampleLaw
     offset: int = 0
     tokens: int = 1
+    max_events: int | None = None
 
     def interval(self, confidence: float) -> tuple[int, int]:
         """The most likely count and the true one both lie at most `depth` above the sanitised one."""

@@ -1,0 +1,276 @@
+"""Sums over keys from a release, with their bias, variance and relative error.
+
+Everything here is a function of published values and public parameters. Derivations: docs/estimators.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from hushcount.errors import NotProvedError, ParameterError
+from hushcount.releases.estimators import (
+    Counts,
+    Estimator,
+    Floats,
+    MaximumLikelihood,
+    RowDistribution,
+    Weight,
+    knots_for,
+    make_estimator,
+    spread,
+    two_moments,
+)
+
+if TYPE_CHECKING:
+    from hushcount.releases.release import Release
+
+Predicate = Callable[..., object] | Sequence[bool] | npt.NDArray[np.bool_]
+VISIBLE = 0.9999  # a count is visible if publishing loses at most one in ten thousand of the sampled keys
+DEVIATIONS = 3  # by which an estimated total may lie below the true one
+
+
+@runtime_checkable
+class SanitisedError(Protocol):
+    """The error model of a release whose distribution is known row by row."""
+
+    @property
+    def law(self) -> RowDistribution:
+        """The distribution of the published values."""
+        ...
+
+    @property
+    def offset(self) -> int:
+        """What a public floor took off every count."""
+        ...
+
+    @property
+    def max_events(self) -> int | None:
+        """A public bound on the number of events, or None."""
+        ...
+
+    def values(self, counts: Counts) -> Counts:
+        """Return the values 1, 2, ... that published counts stand for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Bias and variance of an estimator, count by count."""
+
+    bias: Floats
+    variance: Floats
+
+    @property
+    def mean_square(self) -> Floats:
+        """The mean squared error."""
+        return self.variance + self.bias**2
+
+
+def moments(distribution: RowDistribution, estimator: Estimator, g: Weight, counts: npt.ArrayLike) -> Moments:
+    """Return bias and variance of the estimate of g(i) for one key of each count i."""
+    # Cohen et al. 2021, section 7.1
+    distinct, inverse = np.unique(np.asarray(counts, dtype=np.int64), return_inverse=True)
+    knots = distinct[spread(len(distinct), knots_for(distribution.depth))]
+    first, second = two_moments(distribution, estimator, knots)
+    size = g(knots.astype(np.float64))
+    bias, variance = first - size, np.maximum(second - first**2, 0.0)
+    if len(knots) == len(distinct):
+        return Moments(bias[inverse], variance[inverse])
+    scale = np.maximum(np.abs(g(distinct.astype(np.float64))), 1e-300)
+    unit = np.maximum(np.abs(size), 1e-300)
+    relative = np.interp(distinct, knots, bias / unit)
+    relative_variance = np.interp(distinct, knots, variance / unit**2)
+    return Moments((relative * scale)[inverse], (relative_variance * scale**2)[inverse])
+
+
+@dataclass(frozen=True, slots=True)
+class SumAccuracy:
+    """The accuracy of an estimated sum over keys whose counts are known."""
+
+    value: float
+    keys: int
+    bias: float
+    variance: float
+
+    @property
+    def nrmse(self) -> float:
+        """The root mean square error divided by the sum; infinite for a sum of 0."""
+        return _relative(math.hypot(math.sqrt(self.variance), self.bias), self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class SumEstimate:
+    """The estimate of a sum of g(count), with what is known of its error.
+
+    A key is published with a probability that depends on its count, so a published key of probability p
+    stands for 1/p keys: `bias` and `variance` add up those of the published keys, each divided by its p.
+    They cover keys of at least `visible_from` events. Rarer keys are hardly ever published: they lower the
+    estimate by an amount that no published number shows, at most `hidden`.
+
+    Attributes
+    ----------
+    value : float
+        The estimated sum.
+    keys : int
+        The number of published keys that were added up.
+    bias : float
+        The estimated difference between the expectation of `value` and the sum over keys of visible counts.
+    variance : float
+        The estimated variance of `value`.
+    visible_from : int
+        The smallest count that is published whenever it is sampled, but for one key in ten thousand.
+    hidden : float or None
+        A bound on the sum of g over the rarer keys, from the public `max_events`; None without one.
+    """
+
+    value: float
+    keys: int
+    bias: float
+    variance: float
+    visible_from: int = 1
+    hidden: float | None = None
+
+    @property
+    def nrmse(self) -> float:
+        """The root mean square error over the true sum, if no key is rarer than `visible_from`.
+
+        With rarer keys this is a lower bound in all but odd cases; `nrmse_bounds` holds for any data.
+        """
+        return self._nrmse(-self.bias)
+
+    @property
+    def nrmse_bounds(self) -> tuple[float, float | None]:
+        """The smallest and the largest NRMSE for any number of rarer keys; None if nothing bounds it."""
+        if not self.value:
+            return (0.0, None) if self.hidden is None else (0.0, math.inf)
+        fewest = -self.bias  # what the sum is larger than the expected estimate without any rarer key
+        most = math.inf if self.hidden is None else fewest + self.hidden
+        turn = min(
+            max(self.variance / abs(self.value), fewest), most
+        )  # where the error relative to the sum is least
+        largest = None if self.hidden is None else max(self._nrmse(fewest), self._nrmse(most))
+        return self._nrmse(turn), largest
+
+    def _nrmse(self, missing: float) -> float:
+        """Return the relative error if the true sum is larger than the expected estimate by `missing`."""
+        return _relative(math.hypot(math.sqrt(self.variance), missing), self.value + missing)
+
+    def __str__(self) -> str:
+        least, most = self.nrmse_bounds
+        rarer = f"keys of fewer than {self.visible_from} events are hardly ever published"
+        if most is None:
+            return (
+                f"{self.value:,.0f} from {self.keys:,} published keys; relative error (NRMSE) at least"
+                f" {least:.2g}: {rarer}, and without max_events nothing bounds how many there are"
+            )
+        return (
+            f"{self.value:,.0f} from {self.keys:,} published keys; relative error (NRMSE) between {least:.2g}"
+            f" and {most:.2g}: {rarer}, and max_events bounds how many there are"
+        )
+
+
+def sum_accuracy(
+    distribution: RowDistribution, estimator: Estimator, g: Weight, counts: npt.ArrayLike
+) -> SumAccuracy:
+    """Return the sum of g over keys of known counts, with the exact bias and variance of its estimate."""
+    # Cohen et al. 2021, (12)
+    known = np.asarray(counts, dtype=np.int64)
+    per_key = moments(distribution, estimator, g, known)
+    bias, variance = float(per_key.bias.sum()), float(per_key.variance.sum())
+    return SumAccuracy(float(g(known.astype(np.float64)).sum()), len(known), bias, variance)
+
+
+def estimate_sum(release: Release, predicate: Predicate | None, g: Weight | None, name: str) -> SumEstimate:
+    """Estimate the sum of g(count) over the selected keys of a release."""
+    error = check_sanitised(release)
+    if not release.whole:
+        raise ParameterError("sum needs all rows of a release, got one cut by limit or min_count.")
+    weight = _shifted(identity if g is None else g, error.offset)
+    published = error.values(release.counts.to_numpy())
+    values = published[selected(release, predicate)]
+    counts = error.law.most_likely(values)
+    estimator = make_estimator(name, error.law, weight, int(counts.max(initial=1)))
+    value = float(estimator(values).sum()) if len(values) else 0.0
+    bias, variance = _expanded(error.law, estimator, weight, counts)
+    if name != "mle":
+        bias = 0.0 if name == "unbiased" else value + _below(error.law, weight, values)
+    visible = error.law.reliable_from(VISIBLE) + error.offset
+    hidden = _hidden(error, published, identity if g is None else g, visible)
+    return SumEstimate(value, len(values), bias, variance, visible, hidden)
+
+
+def _below(distribution: RowDistribution, g: Weight, values: Counts) -> float:
+    """Return the bias of the maximum likelihood estimate less the estimate itself.
+
+    Added to another estimate it gives the bias of that one: what is published shows how far two estimates of
+    the same sum lie apart, whatever the counts are.
+    """
+    if not len(values):
+        return 0.0
+    likely = MaximumLikelihood(distribution, g)
+    bias, _ = _expanded(distribution, likely, g, distribution.most_likely(values))
+    return bias - float(likely(values).sum())
+
+
+def _expanded(
+    distribution: RowDistribution, estimator: Estimator, g: Weight, counts: Counts
+) -> tuple[float, float]:
+    """Return bias and variance over all keys: each published key stands for 1 / (probability) keys."""
+    # Horvitz-Thompson weights; docs/estimators.md, section 2
+    if not len(counts):
+        return 0.0, 0.0
+    per_key = moments(distribution, estimator, g, counts)
+    stands_for = 1 / distribution.reporting(counts)
+    return float(per_key.bias @ stands_for), float(per_key.variance @ stands_for)
+
+
+def _hidden(error: SanitisedError, published: Counts, g: Weight, visible: int) -> float | None:
+    """Bound the sum of g over keys of counts below `visible`: they have the events that no other key has."""
+    if error.max_events is None:
+        return None
+    likely = MaximumLikelihood(error.law, identity)
+    counts = error.law.most_likely(published)
+    bias, variance = _expanded(error.law, likely, identity, counts)
+    seen = float(likely(published).sum()) if len(published) else 0.0
+    left = max(error.max_events - (seen - bias) + DEVIATIONS * math.sqrt(variance), 0.0)
+    rare = np.arange(1.0, max(visible, 2))
+    return left * float(np.max(np.abs(g(rare)) / rare))
+
+
+def check_sanitised(release: Release) -> SanitisedError:
+    """Return the error model of a release whose distribution is known row by row, or raise."""
+    if not isinstance(release.error, SanitisedError):
+        raise NotProvedError(
+            "sum and order statistics need a release by truncated-geometric or sample,"
+            f" got {release.guarantee.mechanism}."
+        )
+    return release.error
+
+
+def selected(release: Release, predicate: Predicate | None) -> npt.NDArray[np.bool_]:
+    """Return which rows a predicate on keys selects; None selects all, a boolean array is taken as it is."""
+    if predicate is None:
+        return np.ones(len(release), dtype=np.bool_)
+    if not callable(predicate):
+        return np.asarray(predicate, dtype=np.bool_)
+    columns = [column.to_pylist() for column in release.keys.columns]
+    return np.fromiter((bool(predicate(*row)) for row in zip(*columns, strict=True)), np.bool_, len(release))
+
+
+def identity(counts: Floats) -> Floats:
+    """Return the counts themselves: the sum of g is the number of events."""
+    return counts
+
+
+def _shifted(g: Weight, offset: int) -> Weight:
+    return g if offset == 0 else lambda counts: g(counts + offset)
+
+
+def _relative(error: float, truth: float) -> float:
+    return error / abs(truth) if truth else math.inf
