@@ -1,51 +1,145 @@
-"""Ctrl-C and SIGTERM wait until a batch is counted whole, so that what is saved is consistent."""
+r"""Requests to stop: one list of signals, and the moments at which they may interrupt.
+
+Four signals ask a program to end: SIGINT (Ctrl-C), SIGTERM, SIGHUP (the terminal was closed) and
+SIGQUIT (Ctrl-\). Inside `handled` each of them raises `KeyboardInterrupt`, so that temporary files are
+removed on the way out. A signal that is ignored, because the program was started by nohup or in the
+background of a shell, stays ignored.
+
+Inside `held` nothing is interrupted: a signal is noted there and raised when the block ends.
+Only the main thread of a program receives signals; in any other thread both do nothing.
+
+>>> with held():
+...     pass
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = tuple(
+    number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+)
+NOTHING = "nothing was released."
+Handler = Callable[[int, FrameType | None], object] | int | None
 
 
-class Interrupts:
-    """Raises KeyboardInterrupt at once, but never inside `held`: there it comes at the end."""
+@dataclass(slots=True)
+class _State:
+    """What the one handler of this process knows."""
 
-    def __init__(self) -> None:
-        self._holding = False
-        self._requested = False
+    replaced: dict[int, Handler] = field(default_factory=dict)
+    holding: int = 0
+    noted: list[int] = field(default_factory=list)
+    raised: bool = False
+    left: str = ""
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """A block that is done wholly or not at all."""
-        self._holding = True
-        try:
-            yield
-        finally:
-            self._holding = False
-        if self._requested:
-            raise KeyboardInterrupt
 
-    def handle(self, _number: int, _frame: FrameType | None) -> None:
-        """The signal handler."""
-        self._requested = True
-        if not self._holding:
-            raise KeyboardInterrupt
+_state = _State()
 
 
 @contextmanager
-def interrupts() -> Iterator[Interrupts]:
-    """Take over both signals for a while; only the main thread has any."""
-    taken = Interrupts()
-    if threading.current_thread() is not threading.main_thread():
-        yield taken
+def handled() -> Iterator[None]:
+    """Let the four signals raise `KeyboardInterrupt` inside the block.
+
+    A handler that the program has set itself is called instead, and decides what happens. Ignored signals
+    stay ignored. Blocks may be nested: the outermost one counts.
+    """
+    with _handling(lambda handler: handler is not signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Run the block to its end; a signal that comes meanwhile is raised after it, also if the block failed.
+
+    Outside `handled`, a signal that has no handler ends the program at once, as it would without this block.
+    """
+    if not _in_main_thread():
+        yield
         return
-    before = {number: signal.signal(number, taken.handle) for number in SIGNALS}
+    with _handling(callable):
+        _state.holding += 1
+        try:
+            yield
+        finally:
+            _state.holding -= 1
+            if not _state.holding:
+                _act()
+
+
+def check() -> None:
+    """Raise `KeyboardInterrupt` if an earlier one was swallowed, as Python does in finalisers."""
+    if _state.raised and _in_main_thread():
+        raise KeyboardInterrupt
+
+
+def leaves(sentence: str) -> None:
+    """State what an interruption from now on leaves behind, such as "nothing was released."."""
+    _state.left = sentence
+
+
+def interruption() -> str:
+    """Return the message for whoever interrupted the program.
+
+    >>> interruption()
+    'Interrupted.'
+    """
+    return f"Interrupted; {_state.left}" if _state.left else "Interrupted."
+
+
+@contextmanager
+def _handling(replaceable: Callable[[Handler], bool]) -> Iterator[None]:
+    """Receive the signals whose handlers are replaceable, unless an outer block does so already."""
+    if _state.replaced or not _in_main_thread():
+        yield
+        return
+    _state.raised, _state.left = False, ""
     try:
-        yield taken
+        for number in SIGNALS:
+            handler = signal.getsignal(number)
+            # None stands for a handler that was not set by Python: it could not be put back.
+            if handler is not None and replaceable(handler):
+                _state.replaced[number] = handler
+                signal.signal(number, _receive)
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        _restore_handlers()
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _restore_handlers() -> None:
+    """Put the earlier handlers back, all of them even if one is called at once and raises."""
+    try:
+        while _state.replaced:
+            number = next(iter(_state.replaced))
+            signal.signal(number, _state.replaced[number])
+            del _state.replaced[number]
+    finally:
+        if _state.replaced:
+            _restore_handlers()
+
+
+def _receive(number: int, _frame: FrameType | None) -> None:
+    _state.noted.append(number)
+    if not _state.holding:
+        _act()
+
+
+def _act() -> None:
+    """Do what the noted signals ask for."""
+    while _state.noted:
+        number = _state.noted.pop(0)
+        handler = _state.replaced.get(number, signal.SIG_DFL)
+        if not callable(handler) or handler is signal.default_int_handler:
+            _state.noted.clear()
+            _state.raised = True
+            raise KeyboardInterrupt
+        handler(number, None)

@@ -28,7 +28,7 @@ import hashlib, sys
 from hushcount.sources.open import open_source
 name, form, column = sys.argv[1:]
 digest, rows = hashlib.blake2b(digest_size=16), 0
-for batch in open_source(name, format=form, column=column).batches():
+for batch in open_source(name, format=form, column=column or None).batches():
     digest.update("\\n".join(batch.keys.to_pylist()).encode() + b"\\n")
     rows += batch.rows
 # Unlike ru_maxrss, this peak does not start at that of the parent process.
@@ -76,7 +76,14 @@ def write(connection, path, form):
 def test_order_and_memory(tmp_path, connection, expected, form):
     path = tmp_path / f"events.{form}"
     write(connection, str(path), form)
-    command = [sys.executable, "-c", PROGRAM, str(path), form.removesuffix(".gz"), "url"]
+    command = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        str(path),
+        form.removesuffix(".gz"),
+        "" if form == "lines" else "url",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     digest, rows, peak = done.stdout.split()
     assert (digest, int(rows)) == (expected, ROWS)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
-from hushcount import __version__
-from hushcount.cli.interruption import Interrupted
+from hushcount import __version__, signals
 from hushcount.errors import HushcountError
 
 # Name: where its command lives. Modules are imported when they are asked for.
@@ -32,6 +29,10 @@ DEBUG = "HUSHCOUNT_DEBUG"
 INTERRUPTED = 130
 READER = "hushcount-read-ahead"
 BAD_USAGE = 2
+CACHE = (
+    "The compiled code that hushcount keeps on disk is damaged, or the disk is full. Free some space, or set"
+    " NUMBA_CACHE_DIR to an empty folder, and run it again."
+)
 EPILOG = """\b
 Example:
   hushcount top searches.parquet --column query --epsilon 1 --delta 1e-8
@@ -57,6 +58,21 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(module), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command. Click would take the end of some file inside it for Ctrl-C."""
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, EOFError) as error:
+            failure = error
+        raise _Passed(failure)
+
+
+class _Passed(Exception):  # noqa: N818
+    """Carries an exception past click, which replaces some kinds by its own."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self.failure = failure
+
 
 @click.group(
     cls=Commands,
@@ -77,9 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     _open_streams()
     try:
-        with _terminable():
+        with signals.handled():
             program.main(args=given or ["--help"], prog_name="hushcount", standalone_mode=False)
             sys.stdout.flush()
+    except _Passed as passed:
+        return _ended(_failed(passed.failure))
     except BaseException as error:
         return _ended(_failed(error))
     return 0
@@ -105,22 +123,6 @@ def _ended(code: int) -> int:
     return code
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM and a closed terminal are as polite as Ctrl-C: temporary files go before the program does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    taken = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # as of nohup
-    before = {number: signal.signal(number, signal.default_int_handler) for number in taken}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _failed(error: BaseException) -> int:
     """Say it in one sentence, without any of the data."""
     if isinstance(error, click.exceptions.Exit | SystemExit):
@@ -136,17 +138,23 @@ def _failed(error: BaseException) -> int:
 
 def explained(error: BaseException) -> tuple[str, int]:
     """The sentence and the exit code of a failure."""
-    if isinstance(error, Interrupted):
-        return str(error), INTERRUPTED
     if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
-        return "Interrupted.", INTERRUPTED
+        return signals.interruption(), INTERRUPTED
     if isinstance(error, HushcountError):
         return _one_line(str(error)), error.exit_code
     if isinstance(error, click.ClickException):
         return _usage(error), BAD_USAGE
     if isinstance(error, MemoryError):
         return "There is not enough memory; use fewer --counters.", 1
+    if _from_cache(error):
+        return CACHE, 1
     return f"hushcount failed unexpectedly {_place(error)}; {DEBUG}=1 shows more, maybe with raw data.", 1
+
+
+def _from_cache(error: BaseException) -> bool:
+    """Return whether the files in which numba keeps compiled code are damaged or cannot be written."""
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    return any(os.path.join("numba", "core", "caching") in name for name in files)
 
 
 def _usage(error: click.ClickException) -> str:

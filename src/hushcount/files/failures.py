@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TypeVar
 
 from hushcount.errors import DataError, HushcountError
@@ -31,9 +31,8 @@ def guarded(items: Iterator[Result], sentence: Sentence) -> Iterator[Result]:
         while (item := attempt(sentence, next, items, end)) is not end:
             yield item
     finally:
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
+        if isinstance(items, Generator):
+            items.close()
 
 
 def file_failure(name: str, defect: str) -> Sentence:

@@ -1,4 +1,8 @@
-"""Sketch and source position in one atomic file, so that a stopped run continues."""
+"""Sketch and source position in one file, so that a stopped run continues.
+
+The last good file is replaced only by one that has been loaded and read back. While a batch is being counted
+the sketch is `broken`, that is ahead of its position, and is never saved.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hushcount import signals
 from hushcount.errors import DataError, ParameterError
-from hushcount.files.atomic import check_writable
+from hushcount.files.atomic import check_writable, replace_verified
 from hushcount.jobs.origin import Position
 from hushcount.sketches.codec import load_with_position
 
@@ -25,25 +30,34 @@ class Checkpoint:
 
     @classmethod
     def at(cls, path: str | os.PathLike[str] | None) -> Checkpoint | None:
-        """A checkpoint at a path that can be written, or none."""
+        """Return a checkpoint at a path that can be written, or None."""
         if path is None:
             return None
         check_writable(path)
         return cls(Path(path))
 
     def restore(self) -> tuple[Any, Position] | None:
-        """The sketch and position of a run that was stopped, if there is one."""
+        """Return the sketch and position of a run that was stopped, if there is one."""
         if not self.path.exists():
             return None
         sketch, values = load_with_position(self.path)
         if values is None:
             raise ParameterError(f"{self.path} is a sketch file without a position, not a checkpoint.")
-        return sketch, Position.from_dict(values, str(self.path))
+        position = Position.from_dict(values, str(self.path))
+        self._promise()
+        return sketch, position
 
     def save(self, sketch: Any, position: Position) -> None:
-        """Write both at once."""
-        sketch.save(self.path, position=position.to_dict())
+        """Replace the file by this sketch and position, once they have been found whole."""
+        with signals.held():
+            data = sketch.to_bytes(position=position.to_dict())
+            load_with_position(data)
+            replace_verified(self.path, data)
+            self._promise()
         self.saved = time.monotonic()
+
+    def _promise(self) -> None:
+        signals.leaves(f"{signals.NOTHING} Run it again with --checkpoint {self.path} to continue.")
 
     @property
     def due(self) -> bool:

@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hushcount import signals
 from hushcount.errors import DataError
 from hushcount.jobs.checkpoints import Checkpoint, check_resumable, check_same
 from hushcount.jobs.origin import Origin, Position
-from hushcount.signals import Interrupts, interrupts
 from hushcount.sources.in_domain import SourceInDomain, readable_type
 from hushcount.sources.open import open_source
 from hushcount.sources.source import Batch, Source
@@ -58,6 +58,7 @@ class Run:
     checkpoint: Checkpoint | None = None
     max_events: int | None = None
     look: Callable[[Any], object] | None = None  # at the keys of each batch before they are counted
+    broken: bool = False  # while a batch is counted, the sketch is ahead of its position
 
     def position(self, finished: bool = False) -> Position:
         """How far the sketch has read."""
@@ -66,37 +67,37 @@ class Run:
 
     def count(self, progress: Progress | None = None) -> None:
         """Read what is left; a stopped run saves what it has counted whole."""
-        if self.checkpoint is None:
-            self._count(Interrupts(), progress)
-            return
-        with interrupts() as signals:
+        with signals.handled():
             try:
-                self._count(signals, progress)
+                self._count(progress)
             except KeyboardInterrupt:
                 self.save()
                 raise
 
     def save(self) -> None:
-        """Write the checkpoint."""
-        if self.checkpoint is not None:
+        """Write the checkpoint, unless a batch is counted in part."""
+        if self.checkpoint is not None and not self.broken:
             self.checkpoint.save(self.sketch, self.position())
 
-    def _count(self, signals: Interrupts, progress: Progress | None) -> None:
+    def _count(self, progress: Progress | None) -> None:
         size = self.source.size
         with closing(_generator(self.source.batches(self.rows))) as batches:
             for batch in batches:
                 with signals.held():
                     self._add(batch)
+                signals.check()
                 if progress is not None:
                     progress(batch.bytes_read, size)
                 if self.checkpoint is not None and self.checkpoint.due:
                     self.save()
 
     def _add(self, batch: Batch) -> None:
+        self.broken = True
         if self.look is not None:
             self.look(batch.keys)
         self.sketch.update(batch.keys)
         self.rows += batch.rows
+        self.broken = False
         if self.max_events is not None:
             check_length(self.sketch.total, self.max_events)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hushcount.errors import ParameterError
+from hushcount.files.fingerprint import narrowed
 from hushcount.keys.arrays import held_as
 from hushcount.keys.domains import KnownKeys, as_domain
 from hushcount.sources.open import open_source
@@ -106,9 +106,8 @@ class SourceInDomain:
     @property
     def fingerprint(self) -> str:
         """That of the source and the domain; empty when the source cannot be read a second time."""
-        whole = self.source.fingerprint
         named = repr(self.domain) if not isinstance(self.domain, KnownKeys) else self.domain.digest
-        return whole and hashlib.blake2b(f"{whole}\0{named}".encode(), digest_size=16).hexdigest()
+        return narrowed(self.source.fingerprint, named)
 
     @property
     def state(self) -> dict[str, str]:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Generic, TypeVar
+
+from hushcount.signals import held
 
 Item = TypeVar("Item")
 THREAD = "hushcount-read-ahead"
 # A read that no cancel reaches, as from a pipe that says nothing, must not keep a program from ending.
 PATIENCE = 2.0
+STEP = 0.05
 
 
 def read_ahead(
-    items: Iterator[Item], depth: int = 3, cancel: Callable[[], None] = lambda: None
+    items: Iterator[Item],
+    depth: int = 3,
+    cancel: Callable[[], None] = lambda: None,
+    patience: float = PATIENCE,
 ) -> Iterator[Item]:
     """Yield the items in order, read up to `depth` ahead in another thread.
 
     The thread starts with the first item asked for. It ends with the items, with an exception
-    (raised here), or when this generator is closed; `cancel` then interrupts a long read.
+    (raised here), or when this generator is closed: then `cancel` is called, to end a long read, until the
+    thread has ended or `patience` seconds have passed.
     """
     queue: _Queue[Item] = _Queue(depth)
     thread = threading.Thread(target=queue.fill, args=(items,), name=THREAD, daemon=True)
@@ -27,9 +35,12 @@ def read_ahead(
     try:
         yield from queue.drain()
     finally:
-        if queue.stop():
-            cancel()
-        thread.join(PATIENCE)
+        with held():
+            queue.stop()
+            end = time.monotonic() + patience
+            while thread.is_alive() and time.monotonic() < end:
+                cancel()
+                thread.join(STEP)
 
 
 class Wakeable(Generic[Item]):
@@ -79,9 +90,8 @@ class _Queue(Generic[Item]):
         except BaseException as error:
             failure = error
         finally:
-            close = getattr(items, "close", None)
-            if close is not None:
-                close()
+            if isinstance(items, Generator):
+                items.close()
         with self._changed:
             self._ended, self._failure = True, failure
             self._changed.notify_all()
@@ -107,10 +117,9 @@ class _Queue(Generic[Item]):
         if self._failure is not None:
             raise self._failure
 
-    def stop(self) -> bool:
-        """Ask the reading thread to stop; True when it has not ended yet."""
+    def stop(self) -> None:
+        """Ask the reading thread to stop."""
         with self._changed:
             self.stopped = True
             self._items.clear()
             self._changed.notify_all()
-            return not self._ended

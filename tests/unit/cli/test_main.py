@@ -1,12 +1,10 @@
 """The program as a whole: help, usage errors, and what happens when something breaks."""
 
-import signal
-
 import click
 import pytest
 
 from hushcount import __version__
-from hushcount.cli.main import COMMANDS, _terminable, explained, main, program
+from hushcount.cli.main import COMMANDS, explained, main, program
 from hushcount.errors import DataError, ParameterError
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
@@ -111,24 +109,3 @@ def test_developers_see_the_traceback(capfd, broken, monkeypatch):
     code, _, err = run(capfd, "top", "a.csv", *BUDGET)
     assert code == 1
     assert "RuntimeError: secret" in err
-
-
-def test_a_closed_terminal_and_sigterm_are_ctrl_c_and_nohup_stays():
-    seen = {}
-
-    def look():
-        seen.update({number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)})
-
-    before = signal.getsignal(signal.SIGTERM), signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with _terminable():
-            look()
-        assert seen == {signal.SIGTERM: signal.default_int_handler, signal.SIGHUP: signal.SIG_IGN}
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        with _terminable():
-            look()
-        assert set(seen.values()) == {signal.default_int_handler}
-        assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
-    finally:
-        signal.signal(signal.SIGHUP, before[1])
-    assert signal.getsignal(signal.SIGTERM) == before[0]

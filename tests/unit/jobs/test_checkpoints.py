@@ -14,7 +14,6 @@ from hushcount.jobs.origin import Origin, Position
 from hushcount.jobs.run import Request, open_run
 from hushcount.jobs.settings import ReleaseSettings, new_sketch
 from hushcount.jobs.sketch_files import release_sketch, write_sketch
-from hushcount.signals import Interrupts, interrupts
 from hushcount.sources.open import open_source
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -186,37 +185,3 @@ def test_position_there_and_back():
     position = run.position()
     assert Position.from_dict(position.to_dict(), "x") == position
     assert Origin.from_dict(Origin.of(run.source).to_dict()) == Origin.of(run.source)
-
-
-def test_signals_wait_for_the_batch():
-    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    done = []
-
-    def batch(signals):
-        with signals.held():
-            os.kill(os.getpid(), signal.SIGTERM)
-            done.append("whole")
-        done.append("never")
-
-    def waiting():
-        os.kill(os.getpid(), signal.SIGINT)
-        done.append("never")
-
-    with interrupts() as signals:
-        with pytest.raises(KeyboardInterrupt):
-            batch(signals)
-        with pytest.raises(KeyboardInterrupt):
-            waiting()
-    assert done == ["whole"]
-    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
-
-
-def test_no_signals_in_other_threads():
-    from concurrent.futures import ThreadPoolExecutor
-
-    def take():
-        with interrupts() as signals:
-            return isinstance(signals, Interrupts)
-
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(take).result()

@@ -59,15 +59,16 @@ def sample(**values: Any) -> None:
     memory. The table protects one event, not one person.
     """
     from hushcount.cli import show
-    from hushcount.cli.interruption import interruptible
     from hushcount.jobs.sample import SampleSettings, common_settings, count_and_sample, make_scheme
+    from hushcount.signals import NOTHING, leaves
 
     style, checkpoint = values.pop("style"), values.pop("checkpoint")
     wanted = {name: values.pop(name) for name in ("scheme", "rate", "size", "power")}
     request = options.request(values)
     scheme = make_scheme(**wanted, max_events=values["max_events"])
     settings = SampleSettings(scheme, common_settings(**values))
-    with interruptible(checkpoint), show.progress_bar() as progress:
+    leaves(NOTHING)
+    with show.progress_bar() as progress:
         release = count_and_sample(request, settings, checkpoint=checkpoint, progress=progress)
     show.show_release(release, style, settings.common.limit)
     if checkpoint is not None:

@@ -36,8 +36,8 @@ def top(**values: Any) -> None:
     and --max-keys it protects one user.
     """
     from hushcount.cli import show
-    from hushcount.cli.interruption import interruptible
     from hushcount.jobs.top import count_and_release
+    from hushcount.signals import NOTHING, leaves
 
     style, checkpoint = values.pop("style"), values.pop("checkpoint")
     request, settings = options.request(values), options.settings(values)
@@ -50,7 +50,8 @@ def top(**values: Any) -> None:
         release = release_files(request, partitioning, counters, (settings, users), checkpoint)
         show.show_release(release, style, settings.limit)
         return
-    with interruptible(checkpoint), show.progress_bar() as progress:
+    leaves(NOTHING)
+    with show.progress_bar() as progress:
         release = count_and_release(
             request, settings, users=users, counters=counters, checkpoint=checkpoint, progress=progress
         )

@@ -85,16 +85,17 @@ def tree(**values: Any) -> None:
     not one person.
     """
     from hushcount.cli import show
-    from hushcount.cli.interruption import interruptible
     from hushcount.hierarchies.registry import parse_hierarchy
     from hushcount.jobs.tree import TreeSettings, count_and_release
+    from hushcount.signals import NOTHING, leaves
 
     style, checkpoint = values.pop("style"), values.pop("checkpoint")
     request = options.request(values)
     hierarchy, height = values.pop("hierarchy"), values.pop("height")
     settings = TreeSettings(**values)
     wanted = parse_hierarchy(hierarchy, height)
-    with interruptible(checkpoint), show.progress_bar() as progress:
+    leaves(NOTHING)
+    with show.progress_bar() as progress:
         release = count_and_release(request, wanted, settings, checkpoint=checkpoint, progress=progress)
     show.show_tree(release, style)
     if checkpoint is not None:

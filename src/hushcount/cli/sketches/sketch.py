@@ -33,11 +33,12 @@ def sketch(**values: Any) -> None:
     A public bound on the number of events is for the release, which checks it.
     """
     from hushcount.cli import show
-    from hushcount.cli.interruption import interruptible
     from hushcount.jobs.sketch_files import write_sketch
+    from hushcount.signals import NOTHING, leaves
 
     request = options.request(values)
     output = values.pop("output")
-    with interruptible(values["checkpoint"]), show.progress_bar() as progress:
+    leaves(NOTHING)
+    with show.progress_bar() as progress:
         write_sketch(request, output, progress=progress, **values)
     show.warn(f"{output} is raw data, not a release: do not publish it.")

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 from hushcount.sources.duckdb.json_lines import literal
-from hushcount.sources.duckdb.out_of_core import MEMORY, OutOfCore
+from hushcount.sources.duckdb.out_of_core import OutOfCore
+from hushcount.stores.duckdb import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

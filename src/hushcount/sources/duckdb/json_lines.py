@@ -1,13 +1,13 @@
-"""JSON lines by DuckDB: one object a line, fields as text."""
+"""JSON lines by DuckDB: one object per line, fields as text."""
 
 from __future__ import annotations
 
 import glob
 from collections.abc import Iterator
-from typing import Any
 
 from hushcount.sources.formats.inputs import Input
 from hushcount.sources.formats.registry import Names, Piece
+from hushcount.stores.duckdb import connect
 
 # DuckDB works in vectors of 2048 rows; 65536 keep two threads busy in little memory.
 ROWS = 1 << 16
@@ -24,13 +24,8 @@ class JsonLinesReader:
 
     def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
         """Yield batches in the order of the file."""
-        import duckdb
-
-        options: dict[str, Any] = {"threads": 2, "preserve_insertion_order": True}
-        with duckdb.connect(config=options) as connection:
-            connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-            batches = connection.sql(_query(file, names)).to_arrow_reader(ROWS)
-            for batch in batches:
+        with connect(memory=None) as connection:
+            for batch in connection.sql(_query(file, names)).to_arrow_reader(ROWS):
                 share = max(connection.query_progress(), 0.0) / 100
                 yield Piece(batch.columns, batch.num_rows, int(share * (file.size or 0)))
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from hushcount.sources.duckdb.out_of_core import MEMORY, OutOfCore
+from hushcount.sources.duckdb.out_of_core import OutOfCore
+from hushcount.stores.duckdb import MEMORY
 
 if TYPE_CHECKING:
     import numpy as np

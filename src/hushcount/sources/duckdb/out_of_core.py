@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hushcount.errors import DataError, HushcountError
 from hushcount.files.failures import guarded
-from hushcount.sources.duckdb.deferred_signals import deferred_signals
+from hushcount.files.leftovers import private_folder
+from hushcount.signals import held
 from hushcount.sources.duckdb.json_lines import ROWS
 from hushcount.sources.read_ahead import Wakeable
+from hushcount.stores.duckdb import MEMORY, connect
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from hushcount.sources.source import Batch, Source
 
     Record = Callable[[Batch], pa.RecordBatch]
-
-MEMORY = "512MB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class OutOfCore:
         yield from guarded(self._result(feed), sentence)
 
     def _result(self, feed: _Feed) -> Iterator[pa.RecordBatch]:
-        """DuckDB works in a thread of its own: no signal, and no exception of one, meets it half way."""
-        with _private_folder() as folder:
+        """Run DuckDB in its own thread, so that no signal can interrupt it in the middle of an operation."""
+        with private_folder() as folder:
             work = _Work(folder, self.memory)
             rows = Wakeable(work.rows(feed, self.query))
             try:
@@ -60,7 +60,7 @@ class OutOfCore:
                     raise KeyboardInterrupt from None
                 raise
             finally:
-                with deferred_signals():
+                with held():
                     work.interrupt()
                     feed.stop()  # a query ends only when nobody waits for rows any more
                     rows.close(patience=None)
@@ -71,21 +71,19 @@ class _Work:
     """A query that one thread runs and another may interrupt."""
 
     def __init__(self, folder: str, memory: str) -> None:
-        self._options: dict[str, Any] = {"threads": 2, "memory_limit": memory, "temp_directory": folder}
-        self._connection: Any = None
+        self._folder, self._memory = folder, memory
+        self._connection: DuckDBPyConnection | None = None
 
     def rows(self, feed: _Feed, query: Callable[[], str]) -> Iterator[pa.RecordBatch]:
-        """The result, in order."""
-        import duckdb
-
-        with duckdb.connect(config=self._options) as connection:
+        """Yield the result, in order."""
+        with connect(self._folder, self._memory) as connection:
             reader = feed.reader()
             if reader is None:
                 return
             self._connection = connection
             try:
-                rows: Any = connection.from_arrow(reader)
-                yield from rows.query("rows", query()).to_arrow_reader(ROWS)
+                rows = connection.from_arrow(reader)
+                yield from rows.query("rows", query()).to_arrow_reader(ROWS)  # type: ignore[union-attr]
             finally:
                 self._connection = None
 
@@ -95,20 +93,6 @@ class _Work:
         if connection is not None:
             with suppress(Exception):  # it has come to its end meanwhile
                 connection.interrupt()
-
-
-@contextmanager
-def _private_folder() -> Iterator[str]:
-    """A folder that is gone at the end, however often somebody interrupts."""
-    folder = None
-    try:
-        with deferred_signals():
-            folder = tempfile.mkdtemp(prefix="hushcount-")
-        yield folder
-    finally:
-        if folder is not None:
-            with deferred_signals():
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _out_of_memory(error: Exception) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,22 +11,28 @@ import duckdb
 
 from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.failures import attempt, guarded
+from hushcount.files.fingerprint import Fingerprint, digest
+from hushcount.files.leftovers import private_folder
 from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import RESULT_ROW, PrivacyUnit
 from hushcount.secure import fresh_key
 from hushcount.sources.duckdb.json_lines import ROWS, identifier, literal
+from hushcount.sources.duckdb.query import files_of, parsed
 from hushcount.sources.formats.registry import Names, Piece, after
 from hushcount.sources.memory import FrameSource
 from hushcount.sources.read_ahead import read_ahead
 from hushcount.sources.source import Batch
+from hushcount.stores.duckdb import connect
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from hushcount.sources.formats.inputs import RegularFile
+
 ORDER_KEY = "order_key"
+# Seconds for DuckDB to end a query that was interrupted, and to remove what it put on disk.
+QUERY_PATIENCE = 10.0
 UNIT_NOTE = "The unit is one row of the SQL result."
-# A sort of 20 million rows of text needs 256 MB; the rest is room for the query itself.
-MEMORY = "512MB"
 
 
 def open_sql(query: str, columns: KeyColumns, state: Mapping[str, str] | None) -> SqlSource:
@@ -38,11 +41,12 @@ def open_sql(query: str, columns: KeyColumns, state: Mapping[str, str] | None) -
     if not set(order_key) <= set("0123456789abcdef"):
         raise ParameterError("state must hold the order key of an earlier run.")
     _check_select(query)
-    with duckdb.connect(config=_options()) as connection:
+    with connect() as connection:
         schema = attempt(query_failure, lambda: connection.sql(query).limit(0).to_arrow_table().schema)
+        tree = attempt(query_failure, parsed, connection, query)
     columns = columns.within(schema.names, "the SQL result")
     columns = columns.typed(schema.field(name).type for name in columns.names)
-    return SqlSource(query, columns, order_key)
+    return SqlSource(query, columns, order_key, digest(tree), attempt(query_failure, files_of, tree))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class SqlSource:
     query: str
     columns: KeyColumns
     order_key: str
+    question: str
+    files: tuple[RegularFile, ...]
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -75,9 +81,14 @@ class SqlSource:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the query, the columns and the order."""
-        parts = [self.query, *self.columns.names, self.columns.key_type, self.order_key]
-        return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+        """The fingerprint of the files that the query names, the query and the columns."""
+        question = [self.question, self.columns.names, self.columns.key_type, self.columns.user]
+        return str(Fingerprint.of([file.stamp.mark for file in self.files], question))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Paths of the files that the query names."""
+        return tuple(file.location for file in self.files)
 
     @property
     def state(self) -> dict[str, str]:
@@ -95,25 +106,23 @@ class SqlSource:
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Run the query; the sort spills to a private folder (0700) that is removed at the end."""
-        connection = duckdb.connect(config=_options())
-        pieces = after(guarded(self._pieces(connection), query_failure), skip_rows)
+        running: list[duckdb.DuckDBPyConnection] = []
+        pieces = after(guarded(self._pieces(running), query_failure), skip_rows)
         found = (Batch(self.columns.keys(piece.columns or ()), piece.rows, 0) for piece in pieces)
 
         def interrupt() -> None:
-            with suppress(duckdb.Error):
-                connection.interrupt()
+            for connection in running:
+                with suppress(duckdb.Error):
+                    connection.interrupt()
 
-        return read_ahead(found, cancel=interrupt)
+        return read_ahead(found, cancel=interrupt, patience=QUERY_PATIENCE)
 
-    def _pieces(self, connection: Any) -> Iterator[Piece]:
-        folder = tempfile.mkdtemp(prefix="hushcount-")
-        try:
-            connection.execute(f"SET temp_directory = {literal(folder)}")
-            rows = connection.sql(self.query)
-            yield from _ordered_pieces(rows, self.columns.names, self.order_key)
-        finally:
-            connection.close()
-            shutil.rmtree(folder, ignore_errors=True)
+    def _pieces(self, running: list[duckdb.DuckDBPyConnection]) -> Iterator[Piece]:
+        with private_folder() as folder, connect(folder) as connection:
+            running.append(connection)
+            yield from _ordered_pieces(connection.sql(self.query), self.columns.names, self.order_key)
+        for file in self.files:
+            file.check_unchanged()
 
 
 def open_relation(relation: Any, columns: KeyColumns) -> FrameSource:
@@ -164,12 +173,3 @@ def _check_select(query: str) -> None:
         raise ParameterError("The SQL query must be one statement.")
     if statements[0].type != duckdb.StatementType.SELECT:
         raise ParameterError("The SQL query must be a SELECT.")
-
-
-def _options() -> dict[str, Any]:
-    return {
-        "threads": 2,
-        "memory_limit": MEMORY,
-        "preserve_insertion_order": True,
-        "autoinstall_known_extensions": False,
-    }

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyarrow import ipc
 
+from hushcount.keys.buffers import check_buffers
 from hushcount.sources.formats.inputs import Input
 from hushcount.sources.formats.registry import Names, Piece
+from hushcount.sources.formats.slices import slices
 from hushcount.sources.source import BATCH_ROWS
 
 MAGIC = b"ARROW1"
-# Record batches larger than this are left to the page cache by mapping the file.
-LARGE_BATCH = 1 << 26
 
 
 class ArrowReader:
@@ -41,11 +41,9 @@ class ArrowReader:
 
 def _file_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iterator[Piece]:
     size = file.size or 0
-    with pa.OSFile(file.location) as raw, ipc.open_file(raw) as opened:
+    # The file is read, not mapped: one that is cut short meanwhile would end the program by SIGBUS.
+    with pa.OSFile(file.location) as raw, ipc.open_file(raw, options=options) as opened:
         count = opened.num_record_batches
-    large = size > LARGE_BATCH * count
-    raw = pa.memory_map(file.location) if large else pa.OSFile(file.location)
-    with raw, ipc.open_file(raw, options=options) as opened:
         for index in range(count):
             yield from _slices(opened.get_batch(index), names, size * (index + 1) // count)
 
@@ -59,6 +57,7 @@ def _stream_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> It
 
 def _slices(batch: pa.RecordBatch, names: Names, bytes_read: int) -> Iterator[Piece]:
     columns = [batch.column(name) for name in names]
-    for start in range(0, batch.num_rows, BATCH_ROWS):
-        rows = min(BATCH_ROWS, batch.num_rows - start)
-        yield Piece([column.slice(start, rows) for column in columns], rows, bytes_read)
+    for column in columns:
+        check_buffers(column)
+    for cut in slices(columns, BATCH_ROWS):
+        yield Piece(cut, len(cut[0]), bytes_read)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.failures import attempt, file_failure, guarded
+from hushcount.files.fingerprint import Fingerprint
 from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.sources.formats.inputs import Input, Pipe, RegularFile
 from hushcount.sources.formats.paths import find_inputs
-from hushcount.sources.formats.registry import Piece, Reader, after, reader_of
+from hushcount.sources.formats.registry import FORMATS, Piece, Reader, after
 from hushcount.sources.read_ahead import read_ahead
 from hushcount.sources.source import Batch
 
@@ -26,10 +24,12 @@ if TYPE_CHECKING:
 def open_files(path: str, format: str | None, columns: KeyColumns) -> FileSource:  # noqa: A002
     """Open a path, folder, glob or "-"; the first file's columns are checked now, the others' in turn."""
     files, format = find_inputs(path, format)  # noqa: A001
-    reader = reader_of(format)
+    reader = FORMATS[format]()
     if format == "jsonl" and not columns.names:
         raise ParameterError("column must be named for JSON lines.")
     if format == "lines":
+        if columns.names:
+            raise ParameterError("Lines of text have no columns, so --format lines takes no --column.")
         columns = replace(columns.unnamed(), names=("key",))
     return FileSource(tuple(files), format, reader, _checked(reader, files[0], columns))
 
@@ -61,13 +61,17 @@ class FileSource:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of paths, sizes, times and columns; empty for a pipe."""
+        """The fingerprint of the files, the format and the columns; empty for a pipe."""
         files = [file for file in self.files if isinstance(file, RegularFile) and file.copy is None]
         if len(files) < len(self.files):
             return ""
-        places = [[os.path.abspath(file.location), file.size, file.modified] for file in files]
-        content = [self.format, self.columns.names, self.columns.key_type, places]
-        return hashlib.blake2b(json.dumps(content).encode(), digest_size=16).hexdigest()
+        question = [self.format, self.columns.names, self.columns.key_type, self.columns.user]
+        return str(Fingerprint.of([file.stamp.mark for file in files], question))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Paths of the files that are read."""
+        return tuple(file.location for file in self.files if isinstance(file, RegularFile))
 
     @property
     def state(self) -> dict[str, str]:
@@ -97,7 +101,7 @@ class FileSource:
             raise DataError(f"{_fields(self.columns.names)} no row of the file.")
 
     def _pieces(self, skip: int) -> Iterator[Piece]:
-        """The pieces of all files one after the other; a skipped file is still counted."""
+        """Yield the pieces of all files one after the other; a skipped file is still counted."""
         before = 0
         for index, file in enumerate(self.files):
             if index:
@@ -109,6 +113,8 @@ class FileSource:
             before += file.size or 0
             if isinstance(file, Pipe):
                 file.close()
+            elif isinstance(file, RegularFile):
+                file.check_unchanged()
 
     def _check_same(self, file: Input) -> None:
         types = _checked(self.reader, file, self.columns).types

@@ -15,8 +15,11 @@ from typing import BinaryIO, Protocol
 import pyarrow as pa
 
 from hushcount.errors import DataError
+from hushcount.files.fingerprint import content_digest
+from hushcount.files.leftovers import prefix, remove_leftovers, take_lock
+from hushcount.signals import held
+from hushcount.sources.formats.registry import COMPRESSIONS
 
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 HEAD = 1 << 20
 Position = Callable[[], int]
 
@@ -54,15 +57,60 @@ class Input(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """What the system knows of a file, and a digest of samples of its content."""
+
+    identity: tuple[int, int]
+    size: int
+    modified: int
+    changed: int
+    content: str
+
+    @classmethod
+    def of(cls, path: str) -> Stamp:
+        """Look at a file."""
+        status = os.stat(path)
+        identity = status.st_dev, status.st_ino
+        return cls(identity, status.st_size, status.st_mtime_ns, status.st_ctime_ns, content_digest(path))
+
+    @property
+    def mark(self) -> tuple[str, int]:
+        """Content and modification time, for a fingerprint."""
+        return self.content, self.modified
+
+    def still_true(self, path: str) -> bool:
+        """Return whether a file is as it was. Its content is read again only if the system saw a change."""
+        status = os.stat(path)
+        if (status.st_dev, status.st_ino) != self.identity or status.st_size != self.size:
+            return False
+        if status.st_mtime_ns != self.modified:
+            return False
+        return status.st_ctime_ns == self.changed or content_digest(path) == self.content
+
+
+@dataclass(frozen=True, slots=True)
 class RegularFile:
     """A file on disk, maybe compressed; `copy` holds a temporary file that vanishes with it."""
 
     name: str
     location: str
-    size: int
-    modified: int = 0
+    stamp: Stamp
     compression: str | None = None
     copy: object = None
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return self.stamp.size
+
+    def check_unchanged(self) -> None:
+        """Raise if the file is no longer what it was when it was opened."""
+        try:
+            same = self.stamp.still_true(self.location)
+        except OSError:
+            same = False
+        if not same:
+            raise DataError(f"{self.name} changed while it was read, so nothing was released; run it again.")
 
     def head(self) -> bytes:
         """The first bytes, decompressed."""
@@ -132,11 +180,14 @@ class _Rejoined(io.RawIOBase):
 
 def spooled(pipe: Pipe) -> RegularFile:
     """Copy a pipe to a private file (0600) for a format that needs to seek."""
-    copy = tempfile.NamedTemporaryFile(prefix="hushcount-")  # noqa: SIM115
+    remove_leftovers(tempfile.gettempdir())
+    with held():
+        copy = tempfile.NamedTemporaryFile(prefix=prefix())  # noqa: SIM115
+        take_lock(copy.fileno())
     shutil.copyfileobj(_Rejoined(pipe.start, pipe.stream), copy, HEAD)
     copy.flush()
     pipe.close()
-    return RegularFile(pipe.name, copy.name, os.path.getsize(copy.name), copy=copy)
+    return RegularFile(pipe.name, copy.name, Stamp.of(copy.name), copy=copy)
 
 
 def standard_input() -> Pipe:
@@ -147,10 +198,8 @@ def standard_input() -> Pipe:
 
 
 def file_input(path: str) -> RegularFile | Pipe:
-    """A path as what it is: a regular file or a pipe."""
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):
+    """Return a path as what it is: a regular file or a pipe."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
         return Pipe(path, open(path, "rb"))
-    with open(path, "rb"):  # a file that may not be read says so now
-        compression = COMPRESSIONS.get(os.path.splitext(path)[1].lower())
-    return RegularFile(path, path, status.st_size, status.st_mtime_ns, compression)
+    compression = COMPRESSIONS.get(os.path.splitext(path)[1].lower())
+    return RegularFile(path, path, Stamp.of(path), compression)

@@ -8,9 +8,12 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from hushcount.errors import DataError
+from hushcount.keys.buffers import check_buffers
 from hushcount.keys.columns import is_text
 from hushcount.sources.formats.inputs import Input
 from hushcount.sources.formats.registry import Names, Piece
+from hushcount.sources.formats.slices import slices
 from hushcount.sources.source import BATCH_ROWS
 
 # Reading through a buffer of this size instead of whole column chunks keeps memory low.
@@ -42,12 +45,16 @@ class ParquetReader:
             if done:
                 yield Piece(None, done, _share(file, done, metadata))
             groups = range(first, metadata.num_row_groups)
-            for batch in opened.iter_batches(
-                _batch_rows(metadata, names), row_groups=groups, columns=list(names)
-            ):
-                done += batch.num_rows
+            length = _batch_rows(metadata, names)
+            for batch in opened.iter_batches(length, row_groups=groups, columns=list(names)):
                 columns = [batch.column(name) for name in names]
-                yield Piece(columns, batch.num_rows, _share(file, done, metadata))
+                for column in columns:
+                    check_buffers(column)
+                for cut in slices(columns, length):
+                    done += len(cut[0])
+                    yield Piece(cut, len(cut[0]), _share(file, done, metadata))
+            if done != metadata.num_rows:
+                raise DataError(f"{file.name} has another number of rows than it states.")
 
 
 def _opened(path: Any, names: Names) -> parquet.ParquetFile:

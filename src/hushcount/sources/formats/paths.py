@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hushcount.errors import DataError, ParameterError
+from hushcount.files.atomic import identity
 from hushcount.files.failures import attempt, file_failure
 from hushcount.sources.formats.arrow_ipc import MAGIC
-from hushcount.sources.formats.inputs import COMPRESSIONS, Input, Pipe, file_input, spooled, standard_input
-
-FORMATS = ("lines", "csv", "tsv", "jsonl", "parquet", "arrow")
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".arrows": "arrow",
-}
-SEEKABLE = ("parquet", "arrow")
+from hushcount.sources.formats.inputs import Input, Pipe, file_input, spooled, standard_input
+from hushcount.sources.formats.registry import FORMATS, TABLE, ending_format
 
 
 def find_inputs(path: str, format: str | None) -> tuple[list[Input], str]:  # noqa: A002
-    """The inputs behind a path and their format."""
-    if format is not None and format not in FORMATS:
-        raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
+    """Return the inputs behind a path and their format."""
+    if format is not None:
+        FORMATS.check(format)
     if path == "-":
         if format is None:
             raise ParameterError(f"Standard input needs --format, one of {', '.join(FORMATS)}.")
@@ -41,21 +30,16 @@ def find_inputs(path: str, format: str | None) -> tuple[list[Input], str]:  # no
     return _filled(path, inputs, format if several else None), format
 
 
-def ending_format(name: str) -> str | None:
-    """The format that a file's ending says, whether compressed or not."""
-    stem, ending = os.path.splitext(name.lower())
-    if ending in COMPRESSIONS:
-        stem, ending = os.path.splitext(stem)
-        return ENDINGS.get(ending) if ENDINGS.get(ending) not in SEEKABLE else None
-    return ENDINGS.get(ending)
-
-
 def _input(name: str, format: str) -> Input:  # noqa: A002
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # the libraries that read files take no other names
+        raise DataError(f"{name!a} is a file name that is not valid UTF-8; rename the file.") from None
     return _prepared(file_input(name), format)
 
 
 def _prepared(file: Input, format: str) -> Input:  # noqa: A002
-    """The same input, copied from a pipe to a file where the format needs it."""
+    """Return the same input, copied from a pipe to a file if the format needs to seek."""
     if not isinstance(file, Pipe):
         return file
     seeks = format == "parquet" or (format == "arrow" and file.head().startswith(MAGIC))
@@ -63,22 +47,52 @@ def _prepared(file: Input, format: str) -> Input:  # noqa: A002
 
 
 def _names(path: str) -> tuple[bool, list[str]]:
-    """Whether the path may stand for several files, and their names."""
+    """Return whether the path may stand for several files, and their names, each file once."""
     if os.path.isdir(path):
-        names = sorted(attempt(file_failure(path, "cannot be read"), lambda: list(_below(path))))
+        names = attempt(file_failure(path, "cannot be read"), lambda: list(_below(path)))
         if not names:
             raise DataError(f"Folder {path} has no data files.")
-        return True, names
+        return True, distinct(names)
     if os.path.lexists(path):
         return False, [path]
     if glob.has_magic(path):
-        names = sorted(name for name in glob.glob(path, recursive=True) if not os.path.isdir(name))
+        names = [name for name in without_cycles(glob.iglob(path, recursive=True)) if not os.path.isdir(name)]
         if not names:
             raise DataError(f"No file matches {path}.")
-        return True, names
+        return True, distinct(names)
     # A path inside a folder that may not be entered fails with its own reason.
     attempt(file_failure(path, "cannot be read"), os.stat, path)
     return False, [path]
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Return the names in order, of several links to one file only the first."""
+    first: dict[object, str] = {}
+    for name in sorted(names):
+        first.setdefault(identity(name), name)
+    return list(first.values())
+
+
+def without_cycles(names: Iterable[str]) -> Iterator[str]:
+    """Yield the names; raise if one leads through a link to a folder that holds the link."""
+    sound = {"", os.sep}
+    for name in names:
+        folder = os.path.dirname(name)
+        while folder not in sound:
+            if os.path.islink(folder) and _holds_itself(folder):
+                raise DataError(
+                    f"{folder} is a link to a folder above it, so files would count many times;"
+                    " remove the link or name the files otherwise."
+                )
+            sound.add(folder)
+            folder = os.path.dirname(folder)
+        yield name
+
+
+def _holds_itself(link: str) -> bool:
+    """Return whether a link leads to a folder in which it lies."""
+    target, place = os.path.realpath(link), os.path.realpath(os.path.dirname(link))
+    return os.path.commonpath((target, place)) == target
 
 
 def _below(folder: str) -> Iterator[str]:
@@ -92,6 +106,8 @@ def _below(folder: str) -> Iterator[str]:
 
 def _one_format(path: str, names: Sequence[str]) -> str:
     known = sorted({format for name in names if (format := ending_format(name)) is not None})  # noqa: A001
+    if os.path.isdir(path) and len(known) > 1:  # notes beside the data
+        known = [format for format in known if format != "lines"]  # noqa: A001
     if len(known) > 1:
         raise ParameterError(
             f"{path} has files of several formats ({', '.join(known)}); name one with --format."
@@ -107,7 +123,7 @@ def _one_format(path: str, names: Sequence[str]) -> str:
 def _filled(path: str, inputs: list[Input], format_of_several: str | None) -> list[Input]:
     """Refuse empty files; empty parts of several text files are left out."""
     filled = [file for file in inputs if file.size != 0]
-    parts = format_of_several is not None and format_of_several not in SEEKABLE
+    parts = format_of_several is not None and TABLE[format_of_several].streams
     if not filled or (len(filled) < len(inputs) and not parts):
         empty = next(file.name for file in inputs if file.size == 0)
         raise DataError(f"{empty if len(inputs) == 1 or filled else path} is empty.")

@@ -1,10 +1,13 @@
-"""One reader a format: which columns there are, and pieces of consecutive rows."""
+"""The table of file formats, and what each reader gives: the columns, and pieces of consecutive rows."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from hushcount.registry import Registry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from hushcount.sources.formats.inputs import Input
 
 Names = tuple[str, ...]
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +44,40 @@ class Reader(Protocol):
         ...
 
 
-def reader_of(format: str) -> Reader:  # noqa: A002
-    """The reader of a format."""
-    if format == "parquet":
-        from hushcount.sources.formats.parquet import ParquetReader
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A row of the table: where the reader is, the endings of its files, whether they may be compressed."""
 
-        return ParquetReader()
-    if format == "arrow":
-        from hushcount.sources.formats.arrow_ipc import ArrowReader
+    reader: str
+    endings: tuple[str, ...]
+    streams: bool = True
 
-        return ArrowReader()
-    if format == "jsonl":
-        from hushcount.sources.duckdb.json_lines import JsonLinesReader
 
-        return JsonLinesReader()
-    from hushcount.sources.formats.text import CsvReader, LinesReader
+TABLE = {
+    "lines": Format("hushcount.sources.formats.text:LinesReader", (".txt", ".log")),
+    "csv": Format("hushcount.sources.formats.text:CsvReader", (".csv",)),
+    "tsv": Format("hushcount.sources.formats.text:TsvReader", (".tsv",)),
+    "jsonl": Format("hushcount.sources.duckdb.json_lines:JsonLinesReader", (".jsonl", ".ndjson")),
+    "parquet": Format("hushcount.sources.formats.parquet:ParquetReader", (".parquet",), streams=False),
+    "arrow": Format(
+        "hushcount.sources.formats.arrow_ipc:ArrowReader", (".arrow", ".feather", ".arrows"), streams=False
+    ),
+}
+FORMATS: Registry[type[Reader]] = Registry("format", {name: row.reader for name, row in TABLE.items()})
+ENDINGS = {ending: name for name, row in TABLE.items() for ending in row.endings}
 
-    return LinesReader() if format == "lines" else CsvReader("\t" if format == "tsv" else ",")
+
+def ending_format(name: str) -> str | None:
+    """Return the format that a file's ending names, compressed or not.
+
+    >>> ending_format("access.log.gz"), ending_format("a.parquet"), ending_format("a.parquet.gz")
+    ('lines', 'parquet', None)
+    """
+    stem, ending = os.path.splitext(name.lower())
+    if ending not in COMPRESSIONS:
+        return ENDINGS.get(ending)
+    inner = ENDINGS.get(os.path.splitext(stem)[1])
+    return inner if inner is not None and TABLE[inner].streams else None
 
 
 def after(pieces: Iterator[Piece], skip: int) -> Iterator[Piece]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv as header_csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,16 +20,11 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_LINE = 1 << 26
 
 
-@dataclass(frozen=True, slots=True)
 class CsvReader:
     """Delimited text with a header; an empty field without quotes is null, "NA" is text."""
 
-    delimiter: str
-
-    @property
-    def defect(self) -> str:
-        """What is wrong with a file that the parser refuses."""
-        return f"has rows that are not well-formed {'CSV' if self.delimiter == ',' else 'TSV'}"
+    delimiter = ","
+    defect = "has rows that are not well-formed CSV"
 
     def schema(self, file: Input) -> pa.Schema:
         """The names of the header, as text."""
@@ -43,7 +37,7 @@ class CsvReader:
         return pa.schema([(name, pa.string()) for name in names])
 
     def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
-        """Yield one piece a block."""
+        """Yield one piece per block."""
         stream, position = file.open()
         with stream, self._opened(stream, names) as opened:
             for batch in opened:
@@ -65,8 +59,15 @@ class CsvReader:
         )
 
 
+class TsvReader(CsvReader):
+    """The same with tabs."""
+
+    delimiter = "\t"
+    defect = "has rows that are not well-formed TSV"
+
+
 class LinesReader:
-    """One key a line, ended by LF or CR LF; an empty line is null."""
+    """One key per line, ended by LF or CR LF; an empty line is null."""
 
     defect = "cannot be read as lines of text"
 

@@ -70,7 +70,7 @@ def test_state_and_fingerprint(events):
     for skip in (0, 1, 2047, 2048, 4999, 5000):
         assert keys_of(again, skip) == order[skip:]
     fresh = open_source(None, sql=query, column="n")
-    assert fresh.fingerprint != first.fingerprint
+    assert fresh.fingerprint == first.fingerprint  # the order is no part of the question
     assert keys_of(fresh) != order
     assert len(bytes.fromhex(first.state["order_key"])) >= 8
 

@@ -230,9 +230,10 @@ STDIN = {"csv": "a.csv", "tsv": "a.tsv", "jsonl": "a.jsonl", "parquet": "a.parqu
     ],
 )
 def test_standard_input(kind, data):
+    column = None if kind == "lines" else "url"
     program = (
         "import sys; from hushcount.sources.open import open_source;"
-        f"source = open_source('-', column='url', format={kind!r}); assert source.fingerprint == '';"
+        f"source = open_source('-', column={column!r}, format={kind!r}); assert source.fingerprint == '';"
         "[print(key) for batch in source.batches() for key in batch.keys.to_pylist()]"
     )
     done = subprocess.run(
@@ -249,7 +250,8 @@ def test_standard_input(kind, data):
 def test_standard_input_without_a_descriptor(monkeypatch, kind):
     data = LINES if kind == "lines" else FILES[STDIN[kind]]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert keys_of(open_source("-", column="url", format=kind))[0] == WANTED
+    column = None if kind == "lines" else "url"
+    assert keys_of(open_source("-", column=column, format=kind))[0] == WANTED
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])

@@ -1,0 +1,61 @@
+"""Batches cut into slices whose rows stay within a number of bytes, even if all share one long value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hushcount.keys.buffers import has_offsets
+
+# Bytes to which the rows of a slice may expand when each takes its own copy of a shared value.
+EXPANDED = 1 << 26
+Sizes = npt.NDArray[np.int64]
+
+
+def slices(columns: Sequence[pa.Array], most: int) -> Iterator[list[pa.Array]]:
+    """Yield consecutive slices of the columns, of at most `most` rows.
+
+    Rows of a dictionary or of views can share a value, which is copied for each row later on. A slice whose
+    rows would then take more than `EXPANDED` bytes is cut further, down to single rows.
+
+    >>> long = pa.array(["x" * (1 << 24)] * 10).dictionary_encode()
+    >>> [len(column) for [column] in slices([long], 100)]
+    [4, 4, 2]
+    """
+    rows = len(columns[0])
+    for start in range(0, rows, most):
+        whole = [column.slice(start, most) for column in columns]
+        sizes = [shared for column in whole if (shared := _shared_sizes(column)) is not None]
+        if not sizes:
+            yield whole
+            continue
+        ends = np.cumsum(np.sum(sizes, axis=0))
+        cut = 0
+        while cut < len(ends):
+            used = int(ends[cut - 1]) if cut else 0
+            stop = max(int(np.searchsorted(ends, used + EXPANDED, "right")), cut + 1)
+            yield [column.slice(cut, stop - cut) for column in whole]
+            cut = stop
+
+
+def _shared_sizes(column: pa.Array) -> Sizes | None:
+    """Return the bytes of each row's value if rows can share a value, None if each has its own."""
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind) and has_offsets(kind.value_type):
+        return _plain(pc.binary_length(column.dictionary).take(column.indices))
+    if types.is_run_end_encoded(kind) and has_offsets(kind.value_type):
+        runs = pa.RunEndEncodedArray.from_arrays(column.run_ends, pc.binary_length(column.values))
+        return _plain(pc.run_end_decode(runs.slice(column.offset, len(column))))
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        # A view is 16 bytes, of which the first four are the length of its value.
+        views = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)
+        return views[column.offset : column.offset + len(column), 0].astype(np.int64)
+    return None
+
+
+def _plain(sizes: pa.Array) -> Sizes:
+    return np.asarray(sizes.fill_null(0).to_numpy(zero_copy_only=False), np.int64)

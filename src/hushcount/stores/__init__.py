@@ -1,0 +1,1 @@
+"""Connections to databases: their options, transactions and secrets."""
