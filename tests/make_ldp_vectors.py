@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hushcount.errors import HushcountError
-from hushcount.ldp.client.client import Client, asked, truthful
+from hushcount.ldp.client.client import Client, assigned, truthful
 from hushcount.ldp.wire.encodings import Bytes, Categories, Integers, PackedWords, Words
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import Manifest, canonical
@@ -231,7 +231,7 @@ def questions() -> list[dict[str, Any]]:
 
 
 def answer(manifest: Manifest, nonce: bytes, number: int, item: object) -> dict[str, Any]:
-    ask = asked(manifest, nonce, number)
+    ask = assigned(manifest, nonce, number)
     row = {**ask._asdict(), "masks": list(ask.masks), "words": list(manifest.public.words(nonce, number))}
     value = manifest.encoding.encode(item)
     if value is None:

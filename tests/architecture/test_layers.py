@@ -39,7 +39,6 @@ NOT_YET: set[tuple[str, str]] = {
     ("cli/ldp.py", "hushcount.ldp.wire.manifest"),
     ("cli/ldp.py", "hushcount.noise.bits"),
     ("cli/ldp_items.py", "hushcount.ldp"),
-    ("cli/ldp_items.py", "hushcount.ldp.protocols.campaign"),
     ("cli/ldp_items.py", "hushcount.ldp.wire"),
     ("cli/ldp_items.py", "hushcount.ldp.wire.encodings"),
     ("cli/ldp_reports.py", "hushcount.ldp.wire.report"),

@@ -12,7 +12,7 @@ from hushcount.ldp._kernels import blake2s, tally
 from hushcount.ldp._kernels.transform import walsh_hadamard
 from hushcount.ldp.client.batch import Items, respond_all
 from hushcount.ldp.client.client import Client, truthful
-from hushcount.ldp.client.client import asked as ask
+from hushcount.ldp.client.client import assigned as ask
 from hushcount.ldp.server.cells import cells_of, cut, from_words, put_on_top, to_words
 from hushcount.ldp.server.reports import NonceSet
 from hushcount.ldp.server.tallies import GroupTallies

@@ -17,7 +17,8 @@ FORMS = (
     "words:LENGTH[:ALPHABET], packed-words:LENGTH[:ALPHABET], bytes:LENGTH, integers:BITS or categories:FILE"
 )
 PRACTICAL, PAPER = (
-    tuple(name.replace("_", "-") for name in registry.names(from_paper)) for from_paper in (False, True)
+    tuple(name.replace("_", "-") for name in registry.CAMPAIGNS if registry.from_paper(name) == paper)
+    for paper in (False, True)
 )
 
 ITEMS = click.option("--items", required=True, metavar="FORM", help=f"What users hold: {FORMS}.")
@@ -70,9 +71,7 @@ def campaign(encoding: Encoding, protocol: str, **terms: Any) -> Any:
     """The campaign of a protocol; what was not asked for is left to it."""
     if protocol in PAPER and terms.get("symbol_bits") is not None:
         raise ParameterError(f"{protocol} has responses of one bit; leave out symbol_bits.")
-    from hushcount.ldp.protocols.campaign import campaign_class
-
-    make: Any = campaign_class(protocol.replace("-", "_"))
+    make: Any = registry.CAMPAIGNS[protocol.replace("-", "_")]
     return make(encoding, **{name: value for name, value in terms.items() if value is not None})
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hushcount.ldp import registry
+from hushcount.ldp.registry import CLASSES
+from hushcount.registry import Registry
 
 if TYPE_CHECKING:
     from hushcount.ldp.client.client import Client
@@ -27,23 +28,23 @@ if TYPE_CHECKING:
     from hushcount.ldp.wire.encodings import Bytes, Categories, Integers, PackedWords, Words
     from hushcount.ldp.wire.manifest import Manifest
 
-# Public name: where it lives. The campaign classes are those of the registry.
-_NAMES = {
-    "Aggregator": "hushcount.ldp.server.aggregator",
-    "Bytes": "hushcount.ldp.wire.encodings",
-    "Categories": "hushcount.ldp.wire.encodings",
-    "Client": "hushcount.ldp.client.client",
-    "ClientState": "hushcount.ldp.client.state",
-    "Frequencies": "hushcount.ldp.protocols.paper.medians",
-    "Integers": "hushcount.ldp.wire.encodings",
-    "Manifest": "hushcount.ldp.wire.manifest",
-    "PackedWords": "hushcount.ldp.wire.words",
-    "Words": "hushcount.ldp.wire.words",
-    "frequencies": "hushcount.ldp.protocols.paper.medians",
-}
-for _entry in registry.PROTOCOLS.values():
-    _module, _, _class = _entry.campaign.partition(":")
-    _NAMES[_class] = _module
+_NAMES: Registry[object] = Registry(
+    "name",
+    {
+        "Aggregator": "hushcount.ldp.server.aggregator:Aggregator",
+        "Bytes": "hushcount.ldp.wire.encodings:Bytes",
+        "Categories": "hushcount.ldp.wire.encodings:Categories",
+        "Client": "hushcount.ldp.client.client:Client",
+        "ClientState": "hushcount.ldp.client.state:ClientState",
+        "Frequencies": "hushcount.ldp.protocols.paper.medians:Frequencies",
+        "Integers": "hushcount.ldp.wire.encodings:Integers",
+        "Manifest": "hushcount.ldp.wire.manifest:Manifest",
+        "PackedWords": "hushcount.ldp.wire.words:PackedWords",
+        "Words": "hushcount.ldp.wire.words:Words",
+        "frequencies": "hushcount.ldp.protocols.paper.medians:frequencies",
+        **CLASSES,
+    },
+)
 
 __all__ = [
     "Aggregator",
@@ -71,7 +72,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _NAMES:
         raise AttributeError(f"module 'hushcount.ldp' has no attribute {name!r}")
-    return registry.load(f"{_NAMES[name]}:{name}")
+    return _NAMES[name]
 
 
 def __dir__() -> list[str]:

@@ -1,18 +1,31 @@
-"""Names for the array types of the local model; imported for type checking only."""
+"""Names for the array types of the local model, besides those of all rooms; they serve type checking only."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hushcount.compiled.arrays import Counts, Floats, Mask
+from hushcount.compiled.arrays import Octets as Symbols
+from hushcount.compiled.arrays import Words as Nonces
+
+__all__ = [
+    "Cells",
+    "Counts",
+    "Flips",
+    "Floats",
+    "Floats32",
+    "ItemWords",
+    "Mask",
+    "Nonces",
+    "Signs",
+    "Symbols",
+    "Tables",
+]
+
 Floats32 = npt.NDArray[np.float32]
-Counts = npt.NDArray[np.int64]  # counts, and places in other arrays
-Flags = npt.NDArray[np.bool_]
-Nonces = npt.NDArray[np.uint64]
-Symbols = npt.NDArray[np.uint8]
-Flips = npt.NDArray[np.uint8]
+Flips = Symbols
 Signs = npt.NDArray[np.int8]
 Cells = npt.NDArray[np.uint32]
-ItemWords = npt.NDArray[np.uint32]  # one item per row: its 32-bit words, least significant first
+ItemWords = Cells  # one item per row: its 32-bit words, least significant first
 Tables = npt.NDArray[np.signedinteger]

@@ -209,7 +209,10 @@ def test_zero_reports_have_no_answer(campaign):
     Path("empty.bin").write_bytes(b"")
     code, out, err = campaign("aggregate", "m.json", "empty.bin")
     assert (code, out) == (1, "")
-    assert err.endswith("an answer needs at least one report, got 0.\n")
+    assert err.endswith(
+        "No report belongs to this campaign, so nothing can be estimated."
+        " Check that the clients used the same manifest.\n"
+    )
 
 
 def test_reports_of_an_ended_campaign(campaign, monkeypatch):

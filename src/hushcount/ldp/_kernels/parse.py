@@ -1,4 +1,13 @@
-"""Packed reports to arrays; what does not fit is counted by its reason."""
+"""Packed reports to arrays of nonces and symbols; what is malformed is counted by its reason.
+
+A report has 18 bytes:
+
+    version (1) | first bytes of the campaign's id (8) | nonce (8) | symbols (1)
+
+Version and campaign, the first nine bytes, are the same in all reports of a campaign: its header. Reports
+usually stand one after the other. If one is too short or too long, or if other bytes stand between them, the
+reader looks for the next header and goes on there, so that one malformed report costs no other.
+"""
 
 from __future__ import annotations
 
@@ -9,35 +18,90 @@ import numpy as np
 from hushcount.compiled.kernel import inlined, kernel
 
 SIZE = 18
-VERSION, CAMPAIGN, SYMBOL = 0, 1, 2  # places of the reasons in `refused`
+HEADER = 9
+AHEAD = SIZE + HEADER  # bytes that decide about one report: the report and the header of the next
+VERSION, CAMPAIGN, SYMBOL, LENGTH = 0, 1, 2, 3  # places of the reasons in `refused`
 
 
 @inlined
 def _word(data: Any, start: Any) -> Any:
-    """Eight bytes, little-endian."""
+    """Return the eight bytes from `start` on, little-endian."""
     word = np.uint64(0)
     for i in range(8):
         word |= np.uint64(data[start + i]) << np.uint64(8 * i)
     return word
 
 
-@kernel
-def parse(data: Any, expected: Any, nonces: Any, symbols: Any, refused: Any) -> int:
-    """Read reports of 18 bytes: version, campaign, nonce, symbol; returns how many are kept.
+@inlined
+def _is_header(data: Any, start: Any, version: Any, campaign: Any) -> Any:
+    """Return whether a header of the campaign begins at `start`."""
+    return start + HEADER <= len(data) and data[start] == version and _word(data, start + 1) == campaign
 
-    `expected` is (version, first word of the campaign, bound of the symbols).
+
+@inlined
+def _next_inside(data: Any, start: Any, version: Any, campaign: Any) -> Any:
+    """Return the offset of a header inside the report at `start`, which is then cut short; 0 if none."""
+    for offset in range(1, SIZE):
+        if _is_header(data, start + offset, version, campaign):
+            return offset
+    return 0
+
+
+@inlined
+def _skip(data: Any, start: Any, version: Any, gap: Any, refused: Any) -> None:
+    """Skip one byte that belongs to no report; every 18 of them count as one report of another kind."""
+    if gap[0] == 0:
+        gap[1] = CAMPAIGN if data[start] == version else VERSION
+    gap[0] += 1
+    if gap[0] == SIZE:
+        refused[gap[1]] += 1
+        gap[0] = 0
+
+
+@inlined
+def _end_gap(gap: Any, refused: Any) -> None:
+    """Count the bytes that were skipped last, if they are less than a report, as one of the wrong length."""
+    if gap[0] > 0:
+        refused[LENGTH] += 1
+        gap[0] = 0
+
+
+@kernel
+def parse(data: Any, expected: Any, out: Any, counted: Any, final: bool) -> Any:
+    """Read the reports of a block; return how many bytes were used up and how many reports were kept.
+
+    `expected` is (version, first word of the campaign, bound of the symbols), `out` is (nonces, symbols) and
+    `counted` is (refused reports by reason, gap). `gap` holds how many bytes of a foreign report have been
+    skipped so far, and its reason; it lives on from block to block. Unless the block is the final one, the
+    last bytes are left for the next block, because what follows decides about them.
     """
     version, campaign, bound = expected
-    kept = 0
-    for start in range(0, len(data) - SIZE + 1, SIZE):
-        if data[start] != version:
-            refused[VERSION] += 1
-        elif _word(data, start + 1) != campaign:
-            refused[CAMPAIGN] += 1
-        elif data[start + 17] >= bound:
+    nonces, symbols = out
+    refused, gap = counted
+    needed = SIZE if final else AHEAD
+    start = kept = 0
+    while start + needed <= len(data):
+        if not _is_header(data, start, version, campaign):
+            _skip(data, start, version, gap, refused)
+            start += 1
+            continue
+        _end_gap(gap, refused)
+        follows = start + SIZE == len(data) or _is_header(data, start + SIZE, version, campaign)
+        inside = 0 if follows else _next_inside(data, start, version, campaign)
+        if inside > 0:
+            refused[LENGTH] += 1
+            start += inside
+            continue
+        if data[start + 17] >= bound:
             refused[SYMBOL] += 1
         else:
-            nonces[kept] = _word(data, start + 9)
+            nonces[kept] = _word(data, start + HEADER)
             symbols[kept] = data[start + 17]
             kept += 1
-    return kept
+        start += SIZE
+    if final:
+        while start < len(data):
+            _skip(data, start, version, gap, refused)
+            start += 1
+        _end_gap(gap, refused)
+    return start, kept

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hushcount.ldp._kernels import blake2s
 from hushcount.ldp._kernels import respond as kernels
 from hushcount.ldp._kernels.tally import BLOCK
-from hushcount.ldp.arrays import Flags, ItemWords, Nonces, Symbols
+from hushcount.ldp.arrays import ItemWords, Mask, Nonces, Symbols
 from hushcount.ldp.server.cells import cells_of, to_words
 from hushcount.ldp.server.tallies import Layout, derive, order_by_table, positions_of
 from hushcount.ldp.wire.encodings import Encoding
@@ -31,7 +31,7 @@ class Items:
     """Encoded items, one a client, as rows of 32-bit words; where `fits` is false there is none."""
 
     words: ItemWords
-    fits: Flags
+    fits: Mask
 
     @classmethod
     def of(cls, items: Iterable[object], encoding: Encoding) -> Items:

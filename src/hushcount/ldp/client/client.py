@@ -1,7 +1,4 @@
-"""What a nonce is asked, and what the truthful answer is: all public but the item. Pure Python.
-
-The client: one report of its item for a campaign. Pure Python, and light: no library is loaded.
-"""
+"""The client: one report of its item for a campaign. Pure Python; no other library is loaded."""
 
 from __future__ import annotations
 
@@ -16,8 +13,8 @@ from hushcount.ldp.wire.response import respond
 from hushcount.secure import ByteSource, system_bytes
 
 
-class Asked(NamedTuple):
-    """One group's question to one nonce."""
+class Assignment(NamedTuple):
+    """The question that a group assigns to a nonce; all of it is public."""
 
     question: int  # its number in the group
     row: int
@@ -25,23 +22,29 @@ class Asked(NamedTuple):
     extra: int
 
 
-def asked(manifest: Manifest, nonce: bytes, number: int) -> Asked:
-    """What group `number` of the manifest asks the nonce."""
+def assigned(manifest: Manifest, nonce: bytes, number: int) -> Assignment:
+    """Return the question that group `number` of the manifest assigns to a nonce."""
     group = manifest.groups[number]
     words = manifest.public.words(nonce, number)
     place = pick(words[0], group.cumulative)
     question = group.questions[place]
     low = (1 << question.cell_bits) - 1
     masks = tuple([word & low for word in words[2 : 2 + group.symbol_bits]])
-    return Asked(place, words[1] * question.rows >> 32, masks, words[7])
+    return Assignment(place, words[1] * question.rows >> 32, masks, words[7])
 
 
-def truthful(manifest: Manifest, value: int, number: int, ask: Asked) -> int:
-    """The truthful symbol of an encoded item: the parities of its cell with the masks, the first lowest."""
-    question = manifest.groups[number].questions[ask.question]
-    place = QuestionPlace(manifest.public, manifest.encoding.width, number, ask.question, ask.row, ask.extra)
+def truthful(manifest: Manifest, value: int, number: int, assignment: Assignment) -> int:
+    """Return the truthful symbol of an encoded item.
+
+    Bit i of the symbol is the parity of the item's cell under mask i; a flip turns bit 0.
+    """
+    question = manifest.groups[number].questions[assignment.question]
+    width = manifest.encoding.width
+    place = QuestionPlace(
+        manifest.public, width, number, assignment.question, assignment.row, assignment.extra
+    )
     cell, symbol = question.cell(value, place)
-    for bit, mask in enumerate(ask.masks):
+    for bit, mask in enumerate(assignment.masks):
         symbol ^= ((mask & cell).bit_count() & 1) << bit
     return symbol
 
@@ -52,10 +55,20 @@ class Client:
     Theorem: the report is epsilon-locally differentially private, for the epsilon of the manifest.
     Neighbours: any two items, or an item and none.
     Assumes: the user's reports for this campaign, and the budget, are kept in one `state`.
-    Parameters: each group answers with its own epsilon; those of the groups sum to the manifest's at most.
+    Parameters: each group answers with its own epsilon; together they are at most the manifest's.
     Proof: docs/proofs/ldp.md. Checked by: tests/privacy/test_ldp.py
 
-    The nonce comes from the collector (a client that picks its own can seek one with more influence).
+    Parameters
+    ----------
+    manifest:
+        The campaign.
+    nonce:
+        Eight bytes, or an integer below 2^64, from the collector. A client that picked its own could look for
+        one with more influence on the result.
+    state:
+        What the user's device remembers of this and other campaigns; by default nothing is kept.
+    bits:
+        Source of random bytes; by default the secure generator of the operating system.
     """
 
     __slots__ = ("_bits", "manifest", "nonce", "state")
@@ -74,30 +87,42 @@ class Client:
         self._bits = system_bytes() if bits is None else bits
 
     def report(self, item: object = None, *, now: float | None = None) -> bytes:
-        """Return the 18 bytes to send: fresh ones once for each campaign, then the same again.
+        """Return the 18 bytes to send: fresh ones the first time, then the same again.
 
-        An item that does not fit the encoding, no item, or a budget that is used up is not an error, which
-        would say something about the user: the symbols are then uniform. An expired campaign is refused.
+        Parameters
+        ----------
+        item:
+            What the user holds. If there is none, if it cannot be encoded or if the budget is used up, the
+            symbols are uniform; an error would reveal something about the user.
+        now:
+            The time in seconds since 1970; by default the present.
+
+        Raises
+        ------
+        ManifestError
+            If the campaign has expired.
         """
         self.manifest.refuse_expired(now)
         value = self._encode(item)
         return self.state.once(self.manifest, lambda affordable: self._fresh(value if affordable else None))
 
     def _fresh(self, value: int | None) -> bytes:
+        """Draw a report."""
         return pack(self.manifest, self.nonce, self._symbols(value))
 
     def _encode(self, item: object) -> int | None:
+        """Return the encoded item, or None if it cannot be encoded."""
         try:
             return self.manifest.encoding.encode(item)
-        except Exception:  # whatever an odd item raises would say that it is odd
+        except Exception:  # it would reveal something about the item, so report as if there were none
             return None
 
     def _symbols(self, value: int | None) -> int:
-        """The symbols of all groups, joined."""
+        """Draw the symbols of all groups, joined into one number."""
         joined = shift = 0
         for number, group in enumerate(self.manifest.groups):
-            ask = asked(self.manifest, self.nonce, number)
-            truth = None if value is None else truthful(self.manifest, value, number, ask)
+            assignment = assigned(self.manifest, self.nonce, number)
+            truth = None if value is None else truthful(self.manifest, value, number, assignment)
             joined |= respond(truth, group.symbol_bits, group.probability, self._bits) << shift
             shift += group.symbol_bits
         return joined

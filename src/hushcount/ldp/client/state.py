@@ -1,4 +1,4 @@
-"""What a client remembers: its report for each campaign, and what all of them have spent. Pure Python."""
+"""What a client remembers: its report for each campaign, and the epsilon it has spent. Pure Python."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PRIVATE, atomic_file
@@ -17,17 +17,29 @@ from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.report import CAMPAIGN_BYTES, REPORT_BYTES, REPORT_VERSION
 from hushcount.ldp.wire.response import epsilon_text
 
-STATE_VERSION = 1
+STATE_VERSION = 2
+_WITHOUT_CHECKSUM = 1  # the version of states written before there was a checksum
 
 
 class ClientState:
-    """Reports by campaign id, and a budget of epsilon for all campaigns together.
+    """Reports by campaign, and a limit on the epsilon that all campaigns together may spend.
 
-    A second report for a campaign is the stored one, whatever its nonce and item: a fresh one would spend
-    epsilon again. An edited manifest has another id and is another campaign. A campaign that would exceed
-    the budget gets a uniform report, which spends nothing. With a `path`, every report is stored in the file
-    before it is handed over, so a crash cannot lead to a second fresh one; other processes and threads
-    with the same file wait for each other, and see what the others have spent.
+    A second report for a campaign is the stored one, whatever its nonce and item, because a fresh one would
+    spend epsilon again. An edited manifest has another id and is another campaign. A campaign that would
+    exceed the budget gets a uniform report, which spends nothing.
+
+    Parameters
+    ----------
+    budget:
+        Most epsilon that all campaigns together may spend; by default there is no limit.
+    path:
+        File to keep the state in. Every report is stored there before it is returned, so a crash cannot lead
+        to a second fresh one. Other processes and threads that use the same file wait for each other.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged: starting afresh would spend epsilon again.
     """
 
     __slots__ = ("_lock", "_path", "_reports", "budget")
@@ -37,7 +49,7 @@ class ClientState:
         self._reports: dict[str, tuple[str, bytes]] = {}  # by campaign: epsilon spent, report
         self._path = None if path is None else Path(path)
         self._lock = Lock()
-        self._adopt()
+        self._reload()
 
     @property
     def spent(self) -> Fraction:
@@ -45,22 +57,27 @@ class ClientState:
         return sum((Fraction(epsilon) for epsilon, _ in self._reports.values()), Fraction(0))
 
     def report_of(self, manifest: Manifest) -> bytes | None:
-        """The stored report for a campaign, if there is one."""
+        """Return the stored report for the campaign of a manifest, or None."""
         if not self._reports:
             return None
         _, report = self._reports.get(manifest.id, ("0", None))
         return report
 
     def affords(self, manifest: Manifest) -> bool:
-        """Whether the budget covers the epsilon of a campaign."""
+        """Return whether the budget covers the epsilon of the campaign of a manifest."""
         return self.budget is None or self.spent + Fraction(manifest.epsilon) <= Fraction(self.budget)
 
     def once(self, manifest: Manifest, draw: Callable[[bool], bytes]) -> bytes:
-        """The stored report for a campaign, or a fresh one, which is stored first.
+        """Return the stored report for a campaign, or draw a fresh one and store it first.
 
-        `draw` makes it, and is told whether the budget covers the campaign.
+        Parameters
+        ----------
+        manifest:
+            The campaign.
+        draw:
+            Makes the report; its argument says whether the budget covers the campaign.
         """
-        with self._alone():
+        with self._exclusively():
             stored = self.report_of(manifest)
             if stored is not None:
                 return stored
@@ -70,18 +87,18 @@ class ClientState:
             return report
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Nobody else looks at the state or changes it; what others have stored is known."""
+    def _exclusively(self) -> Iterator[None]:
+        """Lock the state and reload it, so that no other thread or process uses it meanwhile."""
         if self._path is None:
             with self._lock:
                 yield
             return
         with self._lock, alone(self._path):
-            self._adopt()
+            self._reload()
             yield
 
     def _remember(self, manifest: Manifest, report: bytes, spends: bool) -> None:
-        """Store the report for a campaign, and what it spends: in the file first, where there is one."""
+        """Store the report for a campaign and what it spends; if there is a file, there first."""
         entry = (manifest.epsilon if spends else "0", report)
         if self._path is not None:
             with atomic_file(self._path, PRIVATE) as stream:
@@ -90,16 +107,21 @@ class ClientState:
         self._reports[manifest.id] = entry
 
     def to_json(self) -> str:
-        """The state as JSON, for any storage."""
+        """Return the state as JSON with a checksum, for any storage."""
         return _json(self.budget, self._reports)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ClientState:
-        """Read a state; a damaged one is refused, because starting afresh would spend again."""
+        """Read a state that `to_json` wrote, or raise DataError if it is damaged.
+
+        Parameters
+        ----------
+        text:
+            The JSON, as text or bytes. States of earlier versions, which have no checksum, are read too.
+        """
         try:
             fields = json.loads(text)
-            if set(fields) != {"version", "budget", "reports"} or fields["version"] != STATE_VERSION:
-                raise ValueError
+            _check(fields)
             state = cls(fields["budget"])
             state._reports = {
                 campaign: _entry(campaign, entry) for campaign, entry in fields["reports"].items()
@@ -108,8 +130,8 @@ class ClientState:
             raise DataError("the state of the client is damaged or of another version.") from None
         return state
 
-    def _adopt(self) -> None:
-        """Take over what the file holds, if there is one; its budget must be the one asked for."""
+    def _reload(self) -> None:
+        """Take over what the file holds, if there is one; its budget must be the same."""
         if self._path is None:
             return
         try:
@@ -126,6 +148,7 @@ class ClientState:
 
 
 def _budget_text(budget: float | str) -> str:
+    """Return the budget as a decimal, or raise."""
     try:
         return epsilon_text(budget)
     except ParameterError as error:
@@ -133,16 +156,37 @@ def _budget_text(budget: float | str) -> str:
 
 
 def _json(budget: str | None, entries: Mapping[str, tuple[str, bytes]]) -> str:
+    """Return a state as JSON that ends with its checksum."""
     reports = {
         campaign: {"epsilon": epsilon, "report": report.hex()}
         for campaign, (epsilon, report) in entries.items()
     }
-    state = {"version": STATE_VERSION, "budget": budget, "reports": reports}
-    return json.dumps(state, sort_keys=True, separators=(",", ":"))
+    fields: dict[str, object] = {"version": STATE_VERSION, "budget": budget, "reports": reports}
+    return _canonical({**fields, "checksum": _checksum(fields)})
 
 
-def _entry(campaign: str, fields: Any) -> tuple[str, bytes]:
-    """What is stored for a campaign: the epsilon spent, and a report that is of this campaign."""
+def _canonical(fields: Mapping[str, object]) -> str:
+    """Return fields as JSON in the one form that the checksum is taken of."""
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"))
+
+
+def _checksum(fields: Mapping[str, object]) -> str:
+    """Return the SHA-256 of fields in hexadecimal digits."""
+    return sha256(_canonical(fields).encode()).hexdigest()
+
+
+def _check(fields: dict[str, object]) -> None:
+    """Raise ValueError unless the fields are those of a known version and match their checksum."""
+    found = fields.pop("checksum", None)
+    known = fields.keys() == {"version", "budget", "reports"} and type(fields["version"]) is int
+    if known and fields["version"] == STATE_VERSION and found == _checksum(fields):
+        return
+    if not known or fields["version"] != _WITHOUT_CHECKSUM or found is not None:
+        raise ValueError
+
+
+def _entry(campaign: str, fields: Mapping[str, str]) -> tuple[str, bytes]:
+    """Return the epsilon spent and the report stored for a campaign, or raise if it is of another one."""
     epsilon = fields["epsilon"]
     report = bytes.fromhex(fields["report"])
     begins = bytes((REPORT_VERSION,)) + bytes.fromhex(campaign)[:CAMPAIGN_BYTES]

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from hushcount.errors import ParameterError
 from hushcount.ldp import registry
@@ -99,11 +99,6 @@ class Campaign:
         from hushcount.ldp.server.aggregator import Aggregator
 
         return Aggregator(self.manifest)
-
-
-def campaign_class(protocol: str) -> type[Campaign]:
-    """Return the campaign class of a protocol, by its name in the manifest."""
-    return cast(type[Campaign], registry.load(registry.PROTOCOLS[protocol].campaign))
 
 
 def threshold_of(threshold: float | None, least: float, users: int) -> float:

@@ -1,19 +1,27 @@
-"""The aggregator: takes reports in batches, refuses what does not fit, and finds the heavy items."""
+"""The aggregator: counts each report once, refuses malformed ones by reason, and finds the heavy items."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from hushcount.errors import DataError, ManifestError, ParameterError
-from hushcount.ldp import saved
-from hushcount.ldp.server.decoding import Collected, check_threshold, decoder_of
-from hushcount.ldp.server.reports import NonceSet, Received, Reports, parsed
+from hushcount.ldp import registry, saved
+from hushcount.ldp.server.decoding import Collected, check_threshold, check_work
+from hushcount.ldp.server.reports import (
+    FORMS,
+    NonceSet,
+    Received,
+    Reports,
+    parsed,
+    read_lines,
+    read_packed,
+)
 from hushcount.ldp.server.tallies import GroupTallies, split_symbols
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.report import REASONS
@@ -23,28 +31,75 @@ if TYPE_CHECKING:
 
 
 class Aggregator:
-    """The reports of one campaign, each nonce once, and the tallies they add up to.
+    """The reports of one campaign, each nonce counted once, and the tables they add up to.
 
-    It shares nothing with the clients but the manifest. What it holds is private already: every report is
-    epsilon-locally differentially private, so whatever is computed from the reports costs nothing more.
+    It needs the manifest and the reports, nothing else. What it holds is private already: every report is
+    epsilon-locally differentially private, so whatever is computed from reports costs no further privacy.
+
+    Parameters
+    ----------
+    manifest:
+        The campaign. One whose tables or whose search would need too much memory or time is refused here,
+        before any report is read.
     """
 
-    __slots__ = ("_groups", "_held", "_nonces", "_refused", "manifest")
+    __slots__ = ("_groups", "_kept", "_nonces", "_refused", "manifest")
 
     def __init__(self, manifest: Manifest) -> None:
+        check_work(manifest)
         self.manifest = manifest
         self._groups = [GroupTallies(manifest, index) for index in range(len(manifest.groups))]
         self._nonces = NonceSet()
-        self._held: list[Reports] = []
+        self._kept: list[Reports] = []
         self._refused: Counter[str] = Counter()
 
     def add(self, reports: Received, *, now: float | None = None) -> Aggregator:
-        """Add reports: packed bytes, an iterable of bytes, or a pair of arrays (nonces, symbols).
+        """Add reports and return the aggregator itself.
 
-        A report that does not fit is not counted, and counted in `refused` by its reason. A nonce counts
-        once: its first report stands. After the campaign's end all reports are refused.
+        A malformed report is not counted; `refused` says how many there were, by reason. Of several reports
+        with one nonce the first counts. After the campaign's end all reports are refused.
+
+        Parameters
+        ----------
+        reports:
+            Packed bytes, an iterable of the bytes of single reports, or a pair of arrays (nonces, symbols).
+        now:
+            Time of arrival in seconds since 1970; by default the present.
         """
-        for block in parsed(reports, self.manifest, self._refused):
+        return self._add(parsed(reports, self.manifest, self._refused), now)
+
+    def read(
+        self,
+        stream: BinaryIO,
+        form: str = FORMS[0],
+        *,
+        now: float | None = None,
+        tell: Callable[[int], object] = lambda size: None,
+    ) -> Aggregator:
+        """Add the reports of an open file, as `add` does, and return the aggregator itself.
+
+        Parameters
+        ----------
+        stream:
+            A binary file.
+        form:
+            "packed" (18 bytes each, one after the other) or "hex" (one per line in hexadecimal digits). In a
+            packed file a malformed report costs no other: reading goes on at the next report that begins with
+            this campaign's version and id.
+        now:
+            Time of arrival in seconds since 1970; by default the present.
+        tell:
+            Called with the number of bytes read, to report progress.
+        """
+        if form not in FORMS:
+            raise ParameterError(f"form must be one of {', '.join(FORMS)}, got {form!r}.")
+        if form == "hex":
+            return self.add(read_lines(stream, tell), now=now)
+        return self._add(read_packed(stream, self.manifest, self._refused, tell), now)
+
+    def _add(self, blocks: Iterable[Reports], now: float | None) -> Aggregator:
+        """Count blocks of well-formed reports, or refuse them all once the campaign has ended."""
+        for block in blocks:
             if self._expired(now):
                 self._refused["expired"] += len(block.nonces)
             else:
@@ -52,6 +107,7 @@ class Aggregator:
         return self
 
     def _expired(self, now: float | None) -> bool:
+        """Return whether the campaign has ended."""
         try:
             self.manifest.refuse_expired(now)
         except ManifestError:
@@ -59,15 +115,15 @@ class Aggregator:
         return False
 
     def _take(self, block: Reports) -> None:
+        """Count the reports of a block whose nonces are new."""
         fresh = self._nonces.add(block.nonces)
         if not fresh.all():
             self._refused["duplicate"] += int(len(fresh) - fresh.sum())
             block = Reports(block.nonces[fresh], block.symbols[fresh])
-        self._held.append(block)
-        for tallies, symbols in zip(
-            self._groups, split_symbols(block.symbols, self.manifest.groups), strict=True
-        ):
-            tallies.add(block.nonces, symbols)
+        self._kept.append(block)
+        symbols = split_symbols(block.symbols, self.manifest.groups)
+        for tallies, of_group in zip(self._groups, symbols, strict=True):
+            tallies.add(block.nonces, of_group)
 
     @property
     def reports(self) -> int:
@@ -76,11 +132,17 @@ class Aggregator:
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """How many reports were not, by reason."""
+        """How many reports were refused, by reason."""
         return MappingProxyType({reason: self._refused[reason] for reason in REASONS})
 
     def merge(self, other: Aggregator) -> Aggregator:
-        """A new aggregator with the reports of both; a nonce in both counts once, as it stands here."""
+        """Return a new aggregator with the reports of both.
+
+        Parameters
+        ----------
+        other:
+            An aggregator of the same campaign. If both have a report with the same nonce, this one's counts.
+        """
         if other.manifest.campaign != self.manifest.campaign:
             raise ParameterError(
                 f"aggregators must be of the same campaign, got {self.manifest.id[:16]}"
@@ -93,23 +155,35 @@ class Aggregator:
         return merged
 
     def _all(self) -> Reports:
-        """All reports, in the order they came."""
-        nonces = [block.nonces for block in self._held] or [np.empty(0, np.uint64)]
-        symbols = [block.symbols for block in self._held] or [np.empty(0, np.uint8)]
-        self._held = [Reports(np.concatenate(nonces), np.concatenate(symbols))]
-        return self._held[0]
+        """Return all counted reports, in the order in which they came."""
+        nonces = [block.nonces for block in self._kept] or [np.empty(0, np.uint64)]
+        symbols = [block.symbols for block in self._kept] or [np.empty(0, np.uint8)]
+        self._kept = [Reports(np.concatenate(nonces), np.concatenate(symbols))]
+        return self._kept[0]
 
     def to_bytes(self) -> bytes:
-        """The aggregator as bytes."""
+        """Return the aggregator as bytes: its manifest and its reports."""
         return saved.to_bytes(self.manifest, self._all(), self.refused)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the aggregator to a file, whole or not at all, for its owner alone."""
+        """Write the aggregator to a file that only its owner can read, whole or not at all.
+
+        Parameters
+        ----------
+        path:
+            Where to write it; an existing file is replaced.
+        """
         saved.save(path, self.to_bytes())
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | bytes) -> Aggregator:
-        """Make an aggregator again from a file or from bytes, or raise DataError."""
+        """Return the aggregator that `save` or `to_bytes` wrote, or raise DataError.
+
+        Parameters
+        ----------
+        source:
+            The path of a file, or the bytes themselves.
+        """
         manifest, reports, refused = saved.load(source)
         aggregator = cls(manifest)
         for block in parsed((reports.nonces, reports.symbols), manifest, Counter()):
@@ -120,16 +194,25 @@ class Aggregator:
         return aggregator
 
     def collected(self) -> Collected:
-        """The tallies, for a decoder."""
+        """Return the tables of all questions, for a decoder."""
         if not self.reports:
-            raise DataError("an answer needs at least one report, got 0.")
+            raise DataError(
+                "No report belongs to this campaign, so nothing can be estimated."
+                " Check that the clients used the same manifest."
+            )
         groups = tuple(tuple(tallies.questions()) for tallies in self._groups)
         return Collected(self.manifest, self.reports, groups)
 
     def heavy_hitters(self, threshold: float | None = None) -> Release:
-        """The items whose estimated count reaches the threshold (the manifest's, unless given)."""
+        """Return the items whose estimated count reaches a threshold, with intervals and the guarantee.
+
+        Parameters
+        ----------
+        threshold:
+            Smallest count to publish; by default the manifest's. One that noise alone would reach is raised.
+        """
         from hushcount.ldp.server.answers import release_of
 
         collected = self.collected()
-        found = decoder_of(self.manifest.protocol)(collected, check_threshold(threshold))
+        found = registry.DECODERS[self.manifest.protocol].find(collected, check_threshold(threshold))
         return release_of(collected, found)

@@ -1,22 +1,27 @@
-"""What a protocol's decoder gets and gives, and where to find it by the name of the protocol."""
+"""What a decoder is given and what it returns, and the limits on its work, checked before it starts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp import registry
 from hushcount.ldp.arrays import Floats
-from hushcount.ldp.server.tallies import QuestionTallies
+from hushcount.ldp.server.tallies import QuestionTallies, positions_of
 from hushcount.ldp.wire.manifest import LARGEST_INTEGER, THRESHOLD, Manifest
+
+# Every campaign that TreeHist and Bitstogram plan stays below these numbers, whatever its encoding.
+MOST_CELLS = 1 << 27  # of all tables together: 1.5 GB while the collector answers
+MOST_TABLES = 1 << 17
+MOST_LOOKUPS = 1 << 32  # of cells, while heavy items are looked for: about a minute
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """All that was reported in a campaign: the tallies of every question of every group."""
+    """All that was reported in a campaign: the tables of every question of every group."""
 
     manifest: Manifest
     reports: int
@@ -24,14 +29,14 @@ class Collected:
 
 
 class ErrorOfCounts(Protocol):
-    """The law of an estimate's error, as a function of the count alone."""
+    """The distribution of an estimate's error, as a function of the count alone."""
 
     def deviation(self, counts: Floats) -> Floats:
-        """The standard deviation of the estimate of each count."""
+        """Return the standard deviation of the estimate of each count."""
         ...
 
     def sentences(self) -> tuple[str, ...]:
-        """What it is made of, in words."""
+        """Say what the standard deviation is made of."""
         ...
 
 
@@ -46,17 +51,32 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-class Decoder(Protocol):
-    """Finds the heavy items of a campaign; `threshold` is a count, or None for the manifest's."""
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """How the heavy items of a campaign are found, and how much work that may be.
 
-    def __call__(self, collected: Collected, threshold: float | None) -> Found:
-        """Return the items whose estimated count reaches the threshold."""
-        ...
+    `find(collected, threshold)` returns the items whose estimated count reaches the threshold, or that of
+    the manifest for None. `lookups(manifest)` bounds the cells that it looks up, from public numbers alone.
+    """
+
+    find: Callable[[Collected, float | None], Found]
+    lookups: Callable[[Manifest], int]
 
 
-def decoder_of(protocol: str) -> Decoder:
-    """The decoder of a protocol."""
-    return cast(Decoder, registry.load(registry.PROTOCOLS[protocol].decoder))
+def check_work(manifest: Manifest) -> None:
+    """Raise if the campaign would need too much memory or time, before any report is read."""
+    questions = [question for group in manifest.groups for question in group.questions]
+    tables = [question.rows * positions_of(question) for question in questions]
+    cells = sum(count << question.cell_bits for count, question in zip(tables, questions, strict=True))
+    for what, needed, most in (
+        ("cells", cells, MOST_CELLS),
+        ("tables", sum(tables), MOST_TABLES),
+        ("lookups of cells", registry.DECODERS[manifest.protocol].lookups(manifest), MOST_LOOKUPS),
+    ):
+        if needed > most:
+            raise ManifestError(
+                f"the manifest asks the collector for {needed:,} {what}, and at most {most:,} are allowed."
+            )
 
 
 def check_threshold(threshold: float | None) -> float | None:
@@ -69,7 +89,7 @@ def check_threshold(threshold: float | None) -> float | None:
 
 
 def limit_of(collected: Collected, threshold: float | None) -> float:
-    """The threshold asked for, or that of the manifest."""
+    """Return the given threshold, or by default that of the manifest."""
     if threshold is not None:
         return threshold
     named = collected.manifest.parameters.get(THRESHOLD)

@@ -1,13 +1,10 @@
-"""Reports as they come in: bytes, many bytes, or arrays; parsed, and counted by reason where refused.
-
-The nonces that have reported, so that nobody is counted twice.
-"""
+"""Incoming reports: bytes, files or arrays become nonces and symbols; malformed ones are counted."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +12,18 @@ import numpy.typing as npt
 from hushcount.errors import ParameterError
 from hushcount.ldp._kernels import nonces as nonce_kernels
 from hushcount.ldp._kernels import parse as kernels
-from hushcount.ldp.arrays import Flags, Nonces, Symbols
+from hushcount.ldp.arrays import Mask, Nonces, Symbols
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.report import CAMPAIGN_BYTES, REPORT_BYTES, REPORT_VERSION
 from hushcount.secure import fresh_key
 
+FORMS = ("packed", "hex")  # of a file of reports: one after the other, or one per line in hexadecimal
 _BLOCK = 1 << 20  # reports parsed together
+_LONGEST_LINE = 1 << 10  # bytes; a longer line is no report, and is taken in pieces
 _BYTES = (bytes, bytearray, memoryview)
-_REASONS = ("version", "campaign", "symbol")
+_REASONS = ("version", "campaign", "symbol", "length")  # in the order of the kernel
+_SMALLEST_TABLE = 1 << 12
+_FULLEST = 0.6
 
 
 class Reports(NamedTuple):
@@ -36,7 +37,7 @@ Received = bytes | bytearray | memoryview | Iterable[bytes] | tuple[npt.ArrayLik
 
 
 def parsed(received: Received, manifest: Manifest, refused: Counter[str]) -> Iterator[Reports]:
-    """The reports that fit the manifest, in blocks; the others are added to `refused`."""
+    """Yield the reports of the manifest's campaign in blocks; the others are added to `refused`."""
     if isinstance(received, _BYTES):
         yield from _packed(memoryview(received).cast("B"), manifest, refused)
     elif isinstance(received, tuple) and len(received) == 2 and not isinstance(received[0], _BYTES):
@@ -45,71 +46,106 @@ def parsed(received: Received, manifest: Manifest, refused: Counter[str]) -> Ite
         yield from _listed(cast(Iterable[bytes], received), manifest, refused)
 
 
-def _packed(data: memoryview, manifest: Manifest, refused: Counter[str]) -> Iterator[Reports]:
-    refused["length"] += len(data) % REPORT_BYTES > 0
-    campaign = int.from_bytes(manifest.campaign[:CAMPAIGN_BYTES], "little")
-    expected = (np.int64(REPORT_VERSION), np.uint64(campaign), np.int64(manifest.symbols))
-    for start in range(0, len(data), _BLOCK * REPORT_BYTES):
-        block = np.frombuffer(data[start : start + _BLOCK * REPORT_BYTES], np.uint8)
-        nonces = np.empty(len(block) // REPORT_BYTES, np.uint64)
-        symbols = np.empty(len(nonces), np.uint8)
+def read_packed(
+    stream: BinaryIO, manifest: Manifest, refused: Counter[str], tell: Callable[[int], object]
+) -> Iterator[Reports]:
+    """Yield the reports of a file of packed ones, as `parsed` does; `tell` hears how many bytes were read."""
+    reader = _PackedReader(manifest, refused)
+    while block := stream.read(_BLOCK * REPORT_BYTES):
+        yield reader.read(block)
+        tell(len(block))
+    yield reader.read(b"", final=True)
+
+
+def read_lines(stream: BinaryIO, tell: Callable[[int], object]) -> Iterator[bytes]:
+    """Yield the bytes of each line of hexadecimal digits; a line of anything else gives no bytes."""
+    while line := stream.readline(_LONGEST_LINE):
+        tell(len(line))
+        try:
+            yield bytes.fromhex(line.decode("ascii").strip())
+        except ValueError:
+            yield b""
+
+
+class _PackedReader:
+    """Reads packed reports block by block; what a block leaves undecided is read with the next one."""
+
+    def __init__(self, manifest: Manifest, refused: Counter[str]) -> None:
+        campaign = int.from_bytes(manifest.campaign[:CAMPAIGN_BYTES], "little")
+        self.expected = (np.int64(REPORT_VERSION), np.uint64(campaign), np.int64(manifest.symbols))
+        self.refused = refused
+        self.gap = np.zeros(2, np.int64)
+        self.rest = b""
+
+    def read(self, block: bytes | memoryview, final: bool = False) -> Reports:
+        """Return the reports of the next block; after the final one nothing is left."""
+        whole = memoryview(self.rest + bytes(block)) if self.rest else memoryview(block)
+        data = np.frombuffer(whole, np.uint8)
+        out = (np.empty(len(data) // REPORT_BYTES, np.uint64), np.empty(len(data) // REPORT_BYTES, np.uint8))
         reasons = np.zeros(len(_REASONS), np.int64)
-        kept = int(kernels.parse(block, expected, nonces, symbols, reasons))
-        refused.update(dict(zip(_REASONS, reasons.tolist(), strict=True)))
-        yield Reports(nonces[:kept], symbols[:kept])
+        used, kept = kernels.parse(data, self.expected, out, (reasons, self.gap), final)
+        self.refused.update(dict(zip(_REASONS, reasons.tolist(), strict=True)))
+        self.rest = bytes(whole[used:])
+        return Reports(out[0][:kept], out[1][:kept])
+
+
+def _packed(data: memoryview, manifest: Manifest, refused: Counter[str]) -> Iterator[Reports]:
+    """Yield the reports of packed bytes in blocks."""
+    reader = _PackedReader(manifest, refused)
+    size = _BLOCK * REPORT_BYTES
+    for start in range(0, len(data), size):
+        yield reader.read(data[start : start + size], final=start + size >= len(data))
 
 
 def _listed(received: Iterable[bytes], manifest: Manifest, refused: Counter[str]) -> Iterator[Reports]:
-    fitting: list[bytes] = []
+    """Yield the reports of a list of single reports in blocks."""
+    waiting: list[bytes] = []
     for report in received:
         if not isinstance(report, _BYTES):
             raise ParameterError(f"a report must be bytes, got {type(report).__name__}.")
         if len(report) == REPORT_BYTES:
-            fitting.append(bytes(report))
+            waiting.append(bytes(report))
         else:
             refused["length"] += 1
-        if len(fitting) == _BLOCK:
-            yield from _packed(memoryview(b"".join(fitting)), manifest, refused)
-            fitting.clear()
-    yield from _packed(memoryview(b"".join(fitting)), manifest, refused)
+        if len(waiting) == _BLOCK:
+            yield from _packed(memoryview(b"".join(waiting)), manifest, refused)
+            waiting.clear()
+    yield from _packed(memoryview(b"".join(waiting)), manifest, refused)
 
 
 def _arrays(
     received: tuple[npt.ArrayLike, npt.ArrayLike], manifest: Manifest, refused: Counter[str]
 ) -> Reports:
+    """Return a checked copy of arrays of nonces and symbols, so that the caller may reuse its own."""
     nonces, symbols = np.asarray(received[0]), np.asarray(received[1])
     if nonces.dtype != np.uint64 or nonces.ndim != 1 or symbols.shape != nonces.shape:
         raise ParameterError("nonces must be an array of uint64 and symbols one of the same length.")
     if symbols.dtype.kind not in "iu":
         raise ParameterError(f"symbols must be an array of integers, got {symbols.dtype}.")
-    fits = (symbols >= 0) & (symbols < manifest.symbols)
-    refused["symbol"] += int(len(fits) - fits.sum())
-    return Reports(nonces[fits], symbols[fits].astype(np.uint8))  # copies: the caller may use its own again
-
-
-_SMALLEST = 1 << 12
-_FULLEST = 0.6
+    valid = (symbols >= 0) & (symbols < manifest.symbols)
+    refused["symbol"] += int(len(valid) - valid.sum())
+    return Reports(nonces[valid], symbols[valid].astype(np.uint8))
 
 
 class NonceSet:
-    """A growing set of 64-bit nonces."""
+    """A growing set of 64-bit nonces, so that nobody is counted twice."""
 
-    __slots__ = ("_factor", "_held", "_table", "_zero")
+    __slots__ = ("_factor", "_stored", "_table", "_zero")
 
     def __init__(self) -> None:
         self._factor = np.uint64(int.from_bytes(fresh_key(8), "little") | 1)
-        self._table = np.zeros(_SMALLEST, np.uint64)
-        self._held = 0
-        self._zero = False
+        self._table = np.zeros(_SMALLEST_TABLE, np.uint64)
+        self._stored = 0
+        self._zero = False  # whether the nonce 0 is in the set: in the table 0 marks an empty slot
 
     def __len__(self) -> int:
-        return self._held + self._zero
+        return self._stored + self._zero
 
-    def add(self, nonces: Nonces) -> Flags:
-        """Add nonces in order; true where a nonce was not there before."""
+    def add(self, nonces: Nonces) -> Mask:
+        """Add nonces in order; return for each whether it was not in the set before."""
         self._make_room(len(nonces))
         fresh = np.empty(len(nonces), np.bool_)
-        self._held += int(nonce_kernels.insert(self._table, self._factor, nonces, fresh))
+        self._stored += int(nonce_kernels.insert(self._table, self._factor, nonces, fresh))
         if not self._zero:
             zeros = np.flatnonzero(nonces == 0)[:1]
             fresh[zeros] = True
@@ -117,8 +153,9 @@ class NonceSet:
         return fresh
 
     def _make_room(self, coming: int) -> None:
+        """Double the table until the coming nonces leave enough slots empty for short searches."""
         size = len(self._table)
-        while self._held + coming > _FULLEST * size:
+        while self._stored + coming > _FULLEST * size:
             size *= 2
         if size > len(self._table):
             larger = np.zeros(size, np.uint64)

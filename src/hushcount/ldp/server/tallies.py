@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.errors import ParameterError
 from hushcount.ldp._kernels import blake2s
 from hushcount.ldp._kernels import tally as kernels
 from hushcount.ldp._kernels.transform import walsh_hadamard
@@ -23,8 +22,6 @@ from hushcount.ldp.wire.law import ResponseLaw
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.public_randomness import PublicRandomness
 from hushcount.ldp.wire.questions import CodeBit, Question, QuestionPlace
-
-MOST_CELLS = 1 << 28  # 2 GB of tables
 
 
 def positions_of(question: Question) -> int:
@@ -48,7 +45,6 @@ class Layout:
         rows = np.array([question.rows for question in group.questions], np.int64)
         positions = np.array([positions_of(question) for question in group.questions], np.int64)
         tables = rows * positions
-        _check_size(sum(int(tables[i]) << question.cell_bits for i, question in enumerate(group.questions)))
         sizes = np.repeat([1 << question.cell_bits for question in group.questions], tables)
         return cls(
             rows,
@@ -150,11 +146,6 @@ class QuestionTallies:
         for table in transformed:
             walsh_hadamard(table)
         return transformed
-
-
-def _check_size(cells: int) -> None:
-    if cells > MOST_CELLS:
-        raise ParameterError(f"the tables of a group must have at most {MOST_CELLS} cells, got {cells}.")
 
 
 def derive(index: int, group: Group, layout: Layout, state: Any, nonces: Nonces) -> Any:

@@ -68,10 +68,9 @@ class Manifest:
         object.__setattr__(self, "campaign", sha256(canonical(self.to_dict())).digest())
 
     def _check(self) -> None:
-        if self.protocol not in registry.PROTOCOLS:
-            raise ParameterError(
-                f"protocol must be one of {', '.join(registry.names())}, got {self.protocol!r}."
-            )
+        if self.protocol not in registry.CAMPAIGNS:
+            known = ", ".join(registry.CAMPAIGNS)
+            raise ParameterError(f"protocol must be one of {known}, got {self.protocol!r}.")
         for name, most in (("users", LARGEST_INTEGER), ("expires", LAST_SECOND)):
             object.__setattr__(self, name, check_count(name, getattr(self, name), most=most))
         if not isinstance(self.seed, bytes) or len(self.seed) != SEED_BYTES:

@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
+from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 
 import pytest
@@ -15,6 +16,7 @@ from tests.make_ldp_vectors import ENCODINGS, FOLDER, Fixed, manifests
 from hushcount.errors import DataError, ManifestError, ParameterError
 from hushcount.ldp.client.client import Client
 from hushcount.ldp.client.state import ClientState
+from hushcount.ldp.server.aggregator import Aggregator
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.questions import Prefix
@@ -195,6 +197,7 @@ def test_a_state_that_cannot_be_read_is_refused(tmp_path):
     assert str(error.value) == f"Cannot read {tmp_path}: is a directory."
 
 
+FILES = Path(__file__).parents[3] / "vectors" / "files"
 STATE = (
     '{"budget":null,"reports":{"' + "ab" * 32 + '":{"epsilon":"2","report":"01' + "ab" * 8 + "00" * 9 + '"}},'
     '"version":1}'
@@ -227,6 +230,29 @@ def test_a_damaged_state_is_refused(text):
     with pytest.raises(DataError) as error:
         ClientState.from_json(text)
     assert str(error.value) == "the state of the client is damaged or of another version."
+
+
+def test_no_flipped_bit_is_accepted(tmp_path):
+    path = tmp_path / "state.json"
+    state = ClientState("8", path=path)
+    for manifest in manifests().values():
+        Client(manifest, 7, state=state).report("tea", now=0)
+    data = path.read_bytes()
+    for place in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[place // 8] ^= 1 << place % 8
+        with pytest.raises(DataError) as error:
+            ClientState.from_json(bytes(flipped))
+        assert str(error.value) == "the state of the client is damaged or of another version."
+
+
+def test_a_state_without_a_checksum_still_loads(tmp_path):
+    path = tmp_path / "state.json"
+    path.write_bytes((FILES / "ldp_client_state_1.json").read_bytes())
+    state = ClientState("8", path=path)
+    campaign = Aggregator.load(FILES / "ldp_aggregator_1.hc").manifest
+    assert state.spent == 2
+    assert Client(campaign, 9, state=state).report("salt").hex() == "011e6fe1276186078f070000000000000007"
 
 
 def test_the_state_that_the_damaged_ones_are_made_of_is_good():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.seeded_bits import SeededBits
 
-from hushcount.errors import ParameterError
+from hushcount.errors import ManifestError
 from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.server.aggregator import Aggregator
 from hushcount.ldp.server.frequency import FrequencyOracle, collision_chance
 from hushcount.ldp.server.tallies import GroupTallies
 from hushcount.ldp.wire.encodings import Integers
@@ -85,6 +86,8 @@ def test_items_that_fit_nothing_add_nothing():
 def test_tables_that_would_be_too_large():
     group = Group("2", 3, (Prefix(40, 4, 30),), (ALL_SHARES,))
     manifest = Manifest("tree_hist", Integers(40), "2", (group,), 10, NEVER, {}, bytes(32))
-    with pytest.raises(ParameterError) as caught:
-        GroupTallies(manifest, 0)
-    assert str(caught.value) == f"the tables of a group must have at most {1 << 28} cells, got {4 << 30}."
+    with pytest.raises(ManifestError) as caught:
+        Aggregator(manifest)
+    assert str(caught.value) == (
+        "the manifest asks the collector for 4,294,967,296 cells, and at most 134,217,728 are allowed."
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushcount.ldp._kernels import combine as kernels
-from hushcount.ldp.arrays import Counts, Flags, Floats, Floats32, ItemWords
+from hushcount.ldp.arrays import Counts, Floats, Floats32, ItemWords, Mask
 from hushcount.ldp.protocols.bitstogram.plan import part_of
 from hushcount.ldp.server.cells import bucket_of, cut, put_on_top
 from hushcount.ldp.server.codewords import decode
@@ -75,7 +75,7 @@ def items(chosen: Counts, buckets: Counts, bits: list[int], tallies: QuestionTal
     return words
 
 
-def valid(words: ItemWords, encoding: Encoding) -> Flags:
+def valid(words: ItemWords, encoding: Encoding) -> Mask:
     """Whether the symbols of items are such as the encoding writes: in range, nothing after the end."""
     bits = encoding.symbol_bits
     fine = np.ones(len(words), np.bool_)

@@ -12,14 +12,16 @@ from hushcount.ldp.protocols.bitstogram.candidates import combine, items, likely
 from hushcount.ldp.protocols.bitstogram.evidence import Evidence, Located
 from hushcount.ldp.protocols.bitstogram.plan import FALSE_ITEMS, FALSE_VALUES, refuse_other_questions
 from hushcount.ldp.server.cells import from_words, to_words
-from hushcount.ldp.server.decoding import Collected, Found, limit_of
+from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.law import upper_quantile
+from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.prefixes import count_prefixes
-from hushcount.ldp.wire.questions import Chunk
+from hushcount.ldp.wire.questions import Chunk, CodeBit
 
 ROUNDS = 4
 SLACK = 4.0  # standard deviations below the threshold at which an identifying question gives up
+_COMPARED = 1 << 12  # codewords of 29 bits that soft decoding of order 3 compares in a bucket
 CHECK_SLACK = 3.0  # the same for the check
 
 
@@ -33,6 +35,16 @@ def decode(collected: Collected, threshold: float | None) -> Found:
     values = from_words(words)
     named = [place for place, value in enumerate(values) if manifest.encoding.decode(value) is not None]
     return Found([values[place] for place in named], counts[named], evidence.error(least), least)
+
+
+def lookups(manifest: Manifest) -> int:
+    """Return how many codewords are compared in all buckets, or raise if others would not be decoded."""
+    refuse_other_questions(manifest)
+    coded = (question for question in manifest.groups[0].questions if isinstance(question, CodeBit))
+    return sum(_COMPARED << question.bucket_bits for question in coded)
+
+
+DECODER = Decoder(decode, lookups)
 
 
 def _noise(evidence: Evidence, encoding: Encoding) -> float:

@@ -17,14 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.errors import ManifestError
-from hushcount.ldp.arrays import Counts, Flags
+from hushcount.ldp.arrays import Counts, Mask
 from hushcount.ldp.protocols.paper import bitstogram, succinct_hist
 from hushcount.ldp.protocols.paper.medians import MedianOracle, published, refuse_other_questions
 from hushcount.ldp.protocols.paper.tree_hist import PUBLISHED, questions_of
 from hushcount.ldp.server.codewords import signs
-from hushcount.ldp.server.decoding import Collected, Found, limit_of
+from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.server.tallies import QuestionTallies
 from hushcount.ldp.wire.codes import LENGTH, codeword_bit
+from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.questions import Chunk, CodeBit
 from hushcount.privacy import check_count
 
@@ -42,7 +43,7 @@ def decode_bits(collected: Collected, threshold: float | None) -> Found:
     return published(collected, values, limit_of(collected, threshold))
 
 
-def _larger(tally: QuestionTallies) -> Flags:
+def _larger(tally: QuestionTallies) -> Mask:
     """For every bucket, whether a 1 has the larger estimate; cell = bucket << 1 | bit."""
     pairs = tally.matches[0].reshape(-1, 2)
     return np.asarray(pairs[:, 1] > pairs[:, 0])
@@ -69,6 +70,7 @@ def _decided(tally: QuestionTallies) -> npt.NDArray[np.int16]:
     return np.where(tables >= 0, 1, -1).astype(np.int16).transpose(0, 2, 1).reshape(-1, LENGTH)
 
 
+_COMPARED_BITS = 14  # 128 transforms of 128 places compare one row with all codewords of 15 bits
 MOST_PREFIXES = 1 << 14  # followed from a level, those with the largest estimates
 
 
@@ -144,3 +146,25 @@ def linear_messages() -> Counts:
     for message in range(0, 1 << _LINEAR_BITS, 2):
         messages[sum(codeword_bit(message, 1 << bit) << bit for bit in range(7))] = message
     return messages
+
+
+def _tree_lookups(manifest: Manifest) -> int:
+    """Return how many cells are looked up if as many prefixes as allowed are followed at every level."""
+    return 2 * MOST_PREFIXES * manifest.groups[-1].questions[-1].rows * manifest.encoding.width
+
+
+def _bits_lookups(manifest: Manifest) -> int:
+    """Return how many cells are looked up to decide every bit in every bucket."""
+    return manifest.encoding.width << manifest.groups[0].questions[0].cell_bits
+
+
+def _codewords_lookups(manifest: Manifest) -> int:
+    """Return how many comparisons the nearest codewords take, and the estimates of what comes out."""
+    first, last = manifest.groups[0].questions[0], manifest.groups[-1].questions[-1]
+    parts = len(manifest.groups[0].questions)
+    return (first.rows << first.cell_bits) * (last.rows + (parts << _COMPARED_BITS))
+
+
+BITS = Decoder(decode_bits, _bits_lookups)
+TREE = Decoder(decode_tree, _tree_lookups)
+CODEWORDS = Decoder(decode_codewords, _codewords_lookups)

@@ -21,7 +21,7 @@ from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp import registry
 from hushcount.ldp.arrays import Floats, ItemWords
 from hushcount.ldp.server.cells import cells_of, to_words
-from hushcount.ldp.server.decoding import Collected, Found, limit_of
+from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import ALL_SHARES
 from hushcount.ldp.wire.law import ResponseLaw
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hushcount.ldp.server.aggregator import Aggregator
 
 WIDEST_LISTED = 20  # bits of items that can all be asked about
-_TOGETHER = 1 << 14  # items estimated at once
+_TOGETHER = 1 << 22  # estimates of single rows computed at once
 
 
 @cache
@@ -105,7 +105,8 @@ class MedianOracle:
 
     def estimate(self, values: Sequence[int]) -> Floats:
         """The medians, for encoded items."""
-        parts = [values[start : start + _TOGETHER] for start in range(0, len(values), _TOGETHER)]
+        step = max(_TOGETHER // self.tally.question.rows, 1)
+        parts = [values[start : start + step] for start in range(0, len(values), step)]
         width = self.tally.place.width
         medians = [np.median(self.rows(to_words(part, width)), axis=0) for part in parts]
         return np.concatenate([np.zeros(0), *medians])
@@ -169,6 +170,14 @@ def decode(collected: Collected, threshold: float | None) -> Found:
     return published(collected, range(1 << width), limit_of(collected, threshold))
 
 
+def lookups(manifest: Manifest) -> int:
+    """Return how many cells are looked up to list all items, if there are few enough of them."""
+    return manifest.groups[-1].questions[-1].rows << min(manifest.encoding.width, WIDEST_LISTED)
+
+
+DECODER = Decoder(decode, lookups)
+
+
 class Frequencies(NamedTuple):
     """Unbiased estimates of counts, which may be negative, and their standard deviations."""
 
@@ -179,7 +188,7 @@ class Frequencies(NamedTuple):
 def frequencies(aggregator: Aggregator, items: Iterable[object]) -> Frequencies:
     """Estimate the counts of items named beforehand, by the oracle over whole items of a protocol of 002."""
     manifest = aggregator.manifest
-    known = registry.names(from_paper=True)
+    known = [name for name in registry.CAMPAIGNS if registry.from_paper(name)]
     if manifest.protocol not in known:
         raise ParameterError(f"protocol must be one of {', '.join(known)}, got {manifest.protocol!r}.")
     values = [_encoded(manifest.encoding, item) for item in items]

@@ -36,6 +36,7 @@ _LEAST_SHARE = 0.02
 _LEAST_HOLDERS = 32  # of an item at the threshold, asked at a level: fewer may be none by chance
 _MOST_PREFIX_SHARE = 0.5
 _NODES_BITS = 24  # prefixes with tags that are tried at the first level
+MOST_TAG_BITS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ class _Need:
 
 def _needs(encoding: Encoding, cuts: Sequence[int]) -> list[_Need]:
     valid = [float(min(count_prefixes(encoding, bits), 1 << 1000)) for bits in cuts]
-    tag_bits = min(max(math.floor(_NODES_BITS - math.log2(valid[0])), 4), 10)
+    tag_bits = min(max(math.floor(_NODES_BITS - math.log2(valid[0])), 4), MOST_TAG_BITS)
     needs = []
     candidates = valid[0] * 2**tag_bits
     for level, bits in enumerate(cuts[:-1]):

@@ -6,7 +6,7 @@ import math
 
 from hushcount.errors import ManifestError
 from hushcount.ldp.protocols.campaign import Campaign, expiry
-from hushcount.ldp.protocols.tree_hist.plan import Level, TreePlan, plan_tree
+from hushcount.ldp.protocols.tree_hist.plan import MOST_TAG_BITS, Level, TreePlan, plan_tree
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import THRESHOLD, Manifest
@@ -85,10 +85,11 @@ def levels_of(manifest: Manifest) -> tuple[tuple[TaggedPrefix, ...], Prefix]:
     lengths = [question.bits for question in tagged]
     tags = {question.tag_bits for question in tagged}
     complete = len(manifest.groups) == 1 and len(tagged) == len(prefixes) and len(tags) <= 1
+    complete = complete and max(tags, default=0) <= MOST_TAG_BITS
     if not complete or lengths != sorted(set(lengths)) or not _is_whole(last, manifest.encoding.width):
         raise ManifestError(
-            "the questions of tree_hist must ask for prefixes, shortest first and with tags of one length,"
-            " and then for the whole item."
+            "the questions of tree_hist must ask for prefixes, shortest first and with tags of one length"
+            f" of at most {MOST_TAG_BITS} bits, and then for the whole item."
         )
     assert isinstance(last, Prefix)
     return tagged, last

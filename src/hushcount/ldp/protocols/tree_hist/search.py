@@ -19,11 +19,12 @@ from hushcount.ldp.arrays import Counts, ItemWords
 from hushcount.ldp.protocols.tree_hist.plan import FALSE_ITEMS, KEPT, MARGIN
 from hushcount.ldp.protocols.tree_hist.protocol import levels_of
 from hushcount.ldp.server.cells import to_words
-from hushcount.ldp.server.decoding import Collected, Found, limit_of
+from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.server.frequency import FrequencyOracle
 from hushcount.ldp.server.peeling import peel
 from hushcount.ldp.server.tallies import QuestionTallies
 from hushcount.ldp.wire.law import ResponseLaw, upper_quantile
+from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.prefixes import count_prefixes, state_of, suffixes
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, words_of
 
@@ -77,6 +78,22 @@ def decode(collected: Collected, threshold: float | None) -> Found:
     candidates = _Search(collected, limit).items()
     values, estimates, error = peel(oracle, candidates, limit)
     return Found(values, estimates, error, limit)
+
+
+def lookups(manifest: Manifest) -> int:
+    """Return about how many cells the search looks up, if as many prefixes are kept as planned."""
+    tagged, last = levels_of(manifest)
+    encoding, tags = manifest.encoding, 1 << tagged[0].tag_bits if tagged else 1
+    rows = [*(question.rows for question in tagged), 1 + last.rows // tags]  # few whole items have the tag
+    ends = [*(question.bits for question in tagged), last.bits]
+    counts = [count_prefixes(encoding, bits) for bits in ends]
+    total = tags * counts[0] * rows[0]
+    for level in range(1, len(ends)):
+        total += KEPT * (counts[level] // counts[level - 1] + 1) * rows[level]
+    return total
+
+
+DECODER = Decoder(decode, lookups)
 
 
 class _Search:

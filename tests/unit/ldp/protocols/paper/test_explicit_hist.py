@@ -9,7 +9,7 @@ from tests.unit.ldp.protocols.paper.paper_cases import EXPIRES, by_key, inside
 
 from hushcount import ldp
 from hushcount.errors import DataError, ManifestError, ParameterError
-from hushcount.ldp.client.client import asked
+from hushcount.ldp.client.client import assigned
 from hushcount.ldp.protocols.paper.medians import median_variance, whole_items
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import Manifest
@@ -41,7 +41,7 @@ def test_the_estimate_is_the_sum_that_the_paper_writes():
     reports = [campaign.client(nonce).report(item, now=0) for nonce, item in zip(nonces, items, strict=True)]
     total = 0
     for nonce, report in zip(nonces, reports, strict=True):
-        (mask,) = asked(manifest, nonce, 0).masks
+        (mask,) = assigned(manifest, nonce, 0).masks
         total += (-1) ** report[-1] * (-1) ** (mask & 1).bit_count()  # v = 1, milk
     aggregator = campaign.aggregator().add(reports, now=0)
     estimate = whole_items(aggregator.collected()).estimate([1])[0]
@@ -113,7 +113,10 @@ def test_epsilon(epsilon):
 def test_no_reports():
     with pytest.raises(DataError) as error:
         protocol().aggregator().heavy_hitters()
-    assert str(error.value) == "an answer needs at least one report, got 0."
+    assert str(error.value) == (
+        "No report belongs to this campaign, so nothing can be estimated."
+        " Check that the clients used the same manifest."
+    )
 
 
 def test_other_questions_are_refused():

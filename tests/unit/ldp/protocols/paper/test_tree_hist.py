@@ -9,7 +9,7 @@ from tests.unit.ldp.protocols.paper.paper_cases import COUNTS, EXPIRES, HEAVY, U
 
 from hushcount import ldp
 from hushcount.errors import ManifestError, ParameterError
-from hushcount.ldp.client.client import asked
+from hushcount.ldp.client.client import assigned
 from hushcount.ldp.protocols.paper import decode
 from hushcount.ldp.protocols.paper.constants import TreeConstants, tree_proof
 from hushcount.ldp.protocols.paper.medians import MedianOracle
@@ -49,7 +49,7 @@ def test_the_estimate_is_that_of_algorithm_2():
     oracle = MedianOracle(collected, 0, level)
     rows = [0.0, 0.0, 0.0]
     for nonce, report in zip(nonces, reports, strict=True):
-        question = asked(manifest, nonce, 0)
+        question = assigned(manifest, nonce, 0)
         if question.question == level:
             place = oracle.tally.at(question.row)
             cell, flip = manifest.groups[0].questions[level].cell(value, place)

@@ -108,6 +108,7 @@ def test_the_manifest_follows_the_plan():
         (TaggedPrefix(20, 9, 4, 16), TaggedPrefix(15, 9, 4, 16), Prefix(30, 4, 18)),
         (TaggedPrefix(15, 9, 4, 16), TaggedPrefix(20, 8, 4, 16), Prefix(30, 4, 18)),
         (TaggedPrefix(15, 9, 4, 16), Chunk(5, 0, 15)),
+        (TaggedPrefix(15, 11, 4, 16), Prefix(30, 4, 18)),
         (TaggedPrefix(15, 9, 4, 16), Prefix(25, 4, 18)),
     ],
     ids=str,
@@ -119,8 +120,8 @@ def test_other_questions_are_refused(questions):
     with pytest.raises(ManifestError) as caught:
         levels_of(manifest)
     assert str(caught.value) == (
-        "the questions of tree_hist must ask for prefixes, shortest first and with tags of one length,"
-        " and then for the whole item."
+        "the questions of tree_hist must ask for prefixes, shortest first and with tags of one length"
+        " of at most 10 bits, and then for the whole item."
     )
 
 
