@@ -229,7 +229,7 @@ def test_one_event_moves_all_counters_of_every_level() -> None:
         assert (heights == others - 1).all()
 
 
-def test_003_algorithm_3_is_refuted() -> None:
+def test_the_printed_algorithm_3_is_refuted() -> None:
     """Line 8 publishes count + Laplace(4h / epsilon), fresh for each; counts of 1000 pass the threshold."""
     threshold = 1 + 6 * HEIGHT / EPSILON * math.log(3 * HEIGHT / 1e-6)
     missed = KAPPA * HEIGHT * math.exp(-(999 - threshold) / (8 * HEIGHT / EPSILON))
@@ -238,7 +238,7 @@ def test_003_algorithm_3_is_refuted() -> None:
     assert together_moved(KAPPA * HEIGHT, 4 * HEIGHT / EPSILON) - missed > 0.9
 
 
-def test_003_algorithm_3_is_refuted_on_the_integers_too() -> None:
+def test_the_printed_algorithm_3_is_refuted_on_the_integers_too() -> None:
     law = DiscreteLaplace(EPSILON / (4 * HEIGHT))
     ups = np.arange(KAPPA + 1)
     up = float(law.tail(0))
