@@ -24,6 +24,7 @@ COMMANDS = {
     "inspect": "hushcount.cli.sketches.inspect:inspect",
     "oracle": "hushcount.cli.publish.oracle:oracle",
     "ldp": "hushcount.cli.ldp:ldp",
+    "explain": "hushcount.cli.trust.explain:explain",
 }
 DEBUG = "HUSHCOUNT_DEBUG"
 INTERRUPTED = 130

@@ -1,0 +1,1 @@
+"""Commands for whoever has to trust a release."""

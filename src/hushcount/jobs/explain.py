@@ -1,0 +1,95 @@
+"""What is claimed of a mechanism, what the claim assumes, and the page that proves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
+
+from hushcount.errors import DataError
+from hushcount.mechanisms.registry import MECHANISMS
+from hushcount.registry import Registry
+
+if TYPE_CHECKING:
+    from hushcount.mechanisms.base import Claim
+
+
+class Claiming(Protocol):
+    """A mechanism that states its claim."""
+
+    claim: ClassVar[Claim]
+
+
+# The mechanisms of `tree` and `sample`, which choose them by their options and not by a name.
+OTHERS: Registry[Claiming] = Registry(
+    "mechanism",
+    {
+        "hierarchy-offline": "hushcount.mechanisms.hierarchy.offline:HierarchyRelease",
+        "hierarchy-streaming": "hushcount.mechanisms.hierarchy.streaming:LevelFloorRelease",
+        "sample": "hushcount.mechanisms.sampling.sample:PrivateSample",
+        "sample-keys": "hushcount.mechanisms.sampling.sample:PrivateSampleKeys",
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A mechanism in words: its claim, its assumptions, and its proof.
+
+    Parameters
+    ----------
+    name : str
+        The name of the mechanism.
+    claim : str
+        The theorem in one sentence.
+    assumptions : tuple of str
+        What must be true of the data and of the run.
+    page : str
+        The page of the proof, as a path in the repository.
+    """
+
+    name: str
+    claim: str
+    assumptions: tuple[str, ...]
+    page: str
+
+    def proof(self) -> str:
+        """Return the text of the proof, from the installed package or from a checkout."""
+        package = Path(__file__).parents[1]
+        for home in (package, package.parents[1]):
+            if (home / self.page).is_file():
+                return (home / self.page).read_text(encoding="utf-8")
+        raise DataError(f"{self.page} is missing from this installation.")
+
+
+def explain(name: str) -> Explanation:
+    """Explain one mechanism.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such mechanism.
+
+    Examples
+    --------
+    >>> explain("floor").page
+    'docs/proofs/counters/floor.md'
+    """
+    found = OTHERS[name] if name in OTHERS else MECHANISMS[_known(name)]
+    claim = cast(Claiming, found).claim
+    return Explanation(name, claim.theorem, claim.assumptions, claim.proof)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all mechanisms that can be explained."""
+    return (*MECHANISMS, *OTHERS)
+
+
+def _known(name: str) -> str:
+    """Return the name, or raise a `ParameterError` that lists all names."""
+    return Registry("mechanism", dict.fromkeys(names(), "")).check(name)
