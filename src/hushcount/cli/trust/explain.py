@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 EPILOG = """\b
-Examples:
-  hushcount explain
+Example:
   hushcount explain floor
 """
 
