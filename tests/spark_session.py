@@ -1,5 +1,6 @@
 """Real Spark for tests: sessions of any number of cores, and what is said where there is no Java."""
 
+import hashlib
 import os
 import shutil
 import socket
@@ -8,6 +9,7 @@ import sys
 import time
 from contextlib import contextmanager
 
+import pyarrow as pa
 import pytest
 
 REQUIRED = "HUSHCOUNT_REQUIRE_SPARK"
@@ -111,3 +113,15 @@ def spark_session(master, folder, **settings):
                 os.environ.pop(name)
             else:
                 os.environ[name] = value
+
+
+def shard_digests(sketches):
+    """A digest of what the sketch of each shard holds: floor, total, keys and counts."""
+    return [_digest(sketch) for sketch in sketches]
+
+
+def _digest(sketch):
+    shape = sketch.shape()
+    table = pa.table({"key": shape.keys, "count": pa.array(shape.counts)}).sort_by("key")
+    content = repr((getattr(shape, "floor", None), int(sketch.total), table.to_pylist()))
+    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

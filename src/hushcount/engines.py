@@ -7,6 +7,7 @@ from types import ModuleType
 
 
 def __getattr__(name: str) -> ModuleType:
+    """Return the module of an engine; `spark` has the function `top`."""
     if name == "spark":
-        return import_module("hushcount.jobs.spark.shards")
+        return import_module("hushcount.jobs.spark.release")
     raise AttributeError(f"module 'hushcount.engines' has no attribute {name!r}")

@@ -11,7 +11,7 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.spark_session import need_java, spark_cluster, spark_session
+from tests.spark_session import need_java, shard_digests, spark_cluster, spark_session
 
 import hushcount as hc
 from hushcount.cli.main import main
@@ -60,9 +60,7 @@ def sketches(frame, build=None, **rule):
 
 
 def digests(frame, build=None, **rule):
-    from hushcount.jobs.spark import shards as engine
-
-    return engine.shard_digests(sketches(frame, build, **rule))
+    return shard_digests(sketches(frame, build, **rule))
 
 
 def test_the_head_of_20_million_rows(spark, tmp_path):
@@ -247,7 +245,7 @@ def test_files_as_shards_only_on_the_word_of_the_caller(spark, tmp_path):
         ({"row_id": "line"}, "Column 'line' is not in the frame; it has: key, user."),
         (
             {"user": "user", "max_keys": 2, "row_id": "key"},
-            "rows are dealt to shards by one rule, got user and row_id.",
+            "Rows are assigned to shards by one rule, got user and row_id.",
         ),
         ({"domain": "1..9", "delta": 0}, "domain is not proved for shards; count without the Spark engine."),
         (
@@ -332,9 +330,7 @@ def test_speculation_counts_once(tmp_path):
         frame = events(session, ROWS // 10)
         found = sketches(frame, slow_once)
         plain = digests(frame)
-    from hushcount.jobs.spark import shards as engine
-
-    assert engine.shard_digests(found) == plain
+    assert shard_digests(found) == plain
     assert sum(sketch.total for sketch in found) == ROWS // 10
     with open(log) as lines:
         assert f"{SHARDS - 1} 1" in lines.read().splitlines()

@@ -8,17 +8,21 @@ from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
 
 SHARDS = 64
-COUNTERS = 16384  # of each shard
+COUNTERS = 16384  # of each shard; all shards come to the driver
 LARGEST_SHARDS = 1 << 16
 RULES = ("key", "file")
+ROW_IDS = (
+    "row ids belong to the rows: none depends on other rows or on how Spark splits the data (asserted by the"
+    " caller)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Partitioning:
-    """A number of shards, and the one rule by which rows are dealt to them.
+    """A number of shards, and the one rule by which rows are assigned to them.
 
-    By default rows go by their key; by `user` where users are protected; by a `row_id` where one key may be
-    too much for one task; by "file" only where the caller asserts by what attribute of a row files are cut.
+    By default rows go by their key; by `user` if users are protected; by a `row_id` if one key has too many
+    rows for one task; by "file" only if the caller states on which attribute of a row its file depends.
     """
 
     shards: int = SHARDS
@@ -34,24 +38,27 @@ class Partitioning:
             raise ParameterError(f"partition_by must be one of {', '.join(RULES)}, got {self.by}.")
         given = [name for name, value in self._rules() if value is not None]
         if len(given) > 1:
-            raise ParameterError(f"rows are dealt to shards by one rule, got {' and '.join(given)}.")
+            raise ParameterError(f"Rows are assigned to shards by one rule, got {' and '.join(given)}.")
         if (self.by == "file") != bool((self.files_cut_by or "").strip()):
             raise ParameterError(
-                'partition_by="file" goes with files_cut_by, your word on the attribute of a row by which'
-                " files are cut."
+                'partition_by="file" needs files_cut_by, your statement of the attribute of a row on which'
+                " alone its file depends; nothing else takes it."
             )
 
     def _rules(self) -> tuple[tuple[str, object], ...]:
+        """Return the rules by their parameters."""
         return ("user", self.user), ("row_id", self.row_id), ("partition_by", self.by)
 
     @property
     def keeps_keys_whole(self) -> bool:
-        """Whether all rows of a key go to one shard."""
+        """Return whether all rows of a key go to one shard."""
         return self.user is None and self.row_id is None and self.by != "file"
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the caller asserts, in words."""
+        """Return what the caller asserts, in words."""
+        if self.row_id is not None:
+            return (ROW_IDS,)
         if self.files_cut_by is None:
             return ()
         return (
@@ -61,6 +68,6 @@ class Partitioning:
 
     @property
     def note(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         rule = "user" if self.user else "row id" if self.row_id else self.by or "key"
-        return f"Rows are dealt to {self.shards} shards by a keyed hash of their {rule}."
+        return f"Rows are assigned to {self.shards} shards by a keyed hash of their {rule}."

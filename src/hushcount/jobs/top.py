@@ -8,9 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
+from hushcount.jobs.dealing import COUNTERS as SHARD_COUNTERS
+from hushcount.jobs.dealing import Partitioning
 from hushcount.jobs.origin import Origin
 from hushcount.jobs.run import Progress, Request, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
+from hushcount.jobs.spark import is_frame
 from hushcount.jobs.users import NO_USERS, UserSettings, count_users
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ def top(
     epsilon: float,
     delta: float,
     column: str | Sequence[str] | None = None,
-    counters: int = COUNTERS,
+    counters: int | None = None,
     mechanism: str | None = None,
     max_events: int | None = None,
     format: str | None = None,  # noqa: A002
@@ -46,13 +49,13 @@ def top(
     """Count the keys of `data` in one pass and release the heavy ones with (epsilon, delta)-DP.
 
     Protects one event, not one person; with `user`, a column, one user with at most `max_keys` keys, each
-    counted once (see `count_users`). `data` is a path ("-" for standard input), folder or glob, a
-    frame, an array or an ordered iterable; or `sql` is a DuckDB query. `counters` bounds the memory
-    (mechanisms for exact counts have no bound). `max_events` is a public bound on the number of events.
-    `domain`, all keys that can occur ("A..B", a list, or a file of one key a line), goes with delta = 0.
-    `limit` and `min_count` cut the table after the release. `output` is written before `checkpoint` is
-    removed; a checkpoint that is found continues the run that left it. `progress(done, size)` is told
-    bytes.
+    counted once (see `count_users`). `data` is a path ("-" for standard input), folder or glob, a frame
+    (Spark counts its own), an array or an ordered iterable; or `sql` is a DuckDB query. `counters` bounds
+    the memory (131072 unless given, on Spark 16384 per shard; mechanisms for exact counts have no bound).
+    `max_events` is a public bound on the number of events. `domain`, all keys that can occur ("A..B", a
+    list, or a file of one key a line), goes with delta = 0. `limit` and `min_count` cut the table after the
+    release. `output` is written before `checkpoint` is removed; a checkpoint that is found continues the
+    run that left it. `progress(done, size)` is told bytes.
 
     >>> release = top(["tea"] * 500 + ["milk"] * 300 + ["salt"], epsilon=1.0, delta=1e-6)
     >>> release.table["key"].to_pylist()
@@ -89,11 +92,19 @@ def count_and_release(
     settings: ReleaseSettings,
     *,
     users: UserSettings = NO_USERS,
-    counters: int = COUNTERS,
+    counters: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Release:
-    """Count, release, write, and only then give up the checkpoint."""
+    """Count, release, write, and only then give up the checkpoint. Spark counts its own frames."""
+    if is_frame(request.data):
+        from hushcount.jobs.spark.release import count_on_spark
+
+        rule = Partitioning(user=users.user)
+        return count_on_spark(
+            request, rule, SHARD_COUNTERS if counters is None else counters, (settings, users), checkpoint
+        )
+    counters = COUNTERS if counters is None else counters
     settings = settings.with_domain(request.key_type)
     request = replace(request, domain=settings.domain)
     if users.user is not None:

@@ -17,18 +17,25 @@ from hushcount.jobs.dealing import Partitioning
     ],
 )
 def test_the_rule_is_said(options, rule):
-    assert Partitioning(3, **options).note == f"Rows are dealt to 3 shards by a keyed hash of their {rule}."
+    assert (
+        Partitioning(3, **options).note == f"Rows are assigned to 3 shards by a keyed hash of their {rule}."
+    )
 
 
 def test_only_an_assertion_is_assumed():
     assert Partitioning(3).assumptions == ()
+    assert Partitioning(3, row_id="line").assumptions == (
+        "row ids belong to the rows: none depends on other rows or on how Spark splits the data (asserted by"
+        " the caller)",
+    )
     assert Partitioning(3, "file", files_cut_by="day").assumptions == (
         "files are cut by day, an attribute of the row, not by count or size (asserted by the caller)",
     )
 
 
 ASSERTION = (
-    'partition_by="file" goes with files_cut_by, your word on the attribute of a row by which files are cut.'
+    'partition_by="file" needs files_cut_by, your statement of the attribute of a row on which alone its file'
+    " depends; nothing else takes it."
 )
 
 
@@ -39,11 +46,14 @@ ASSERTION = (
         ({"shards": True}, "shards must be a whole number, got True."),
         ({"shards": 65537}, "shards must be at most 65536, got 65537."),
         ({"by": "size"}, "partition_by must be one of key, file, got size."),
-        ({"by": "key", "row_id": "a"}, "rows are dealt to shards by one rule, got row_id and partition_by."),
-        ({"user": "u", "row_id": "a"}, "rows are dealt to shards by one rule, got user and row_id."),
+        (
+            {"by": "key", "row_id": "a"},
+            "Rows are assigned to shards by one rule, got row_id and partition_by.",
+        ),
+        ({"user": "u", "row_id": "a"}, "Rows are assigned to shards by one rule, got user and row_id."),
         (
             {"user": "u", "row_id": "a", "by": "key"},
-            "rows are dealt to shards by one rule, got user and row_id and partition_by.",
+            "Rows are assigned to shards by one rule, got user and row_id and partition_by.",
         ),
         ({"by": "file"}, ASSERTION),
         ({"by": "file", "files_cut_by": ""}, ASSERTION),
@@ -62,10 +72,11 @@ def test_the_command_keeps_as_many_counters_as_the_function():
     import inspect
 
     from hushcount.cli import options
-    from hushcount.jobs.spark import shards
+    from hushcount.jobs.spark import release
     from hushcount.jobs.top import top
 
-    by_default = inspect.signature(shards.top).parameters["counters"].default
+    by_default = inspect.signature(release.top).parameters["counters"].default
     assert options.counters({"counters": None}, Partitioning()) == by_default == 16384
-    assert options.counters({"counters": None}, None) == inspect.signature(top).parameters["counters"].default
+    assert options.counters({"counters": None}, None) == 131072
+    assert inspect.signature(top).parameters["counters"].default is None  # it depends on the data
     assert options.counters({"counters": 77}, Partitioning()) == 77

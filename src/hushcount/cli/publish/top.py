@@ -44,13 +44,13 @@ def top(**values: Any) -> None:
     users = options.users(values)
     partitioning = options.partitioning(values, users.user)
     counters = options.counters(values, partitioning)
+    leaves(NOTHING)
     if partitioning is not None:
-        from hushcount.jobs.spark.release import release_files
+        from hushcount.jobs.spark.release import count_on_spark
 
-        release = release_files(request, partitioning, counters, (settings, users), checkpoint)
+        release = count_on_spark(request, partitioning, counters, (settings, users), checkpoint)
         show.show_release(release, style, settings.limit)
         return
-    leaves(NOTHING)
     with show.progress_bar() as progress:
         release = count_and_release(
             request, settings, users=users, counters=counters, checkpoint=checkpoint, progress=progress

@@ -1,51 +1,66 @@
-"""Columns of a Spark frame: which can be keys, by what rows are dealt, and safe names for both."""
+"""Columns of a Spark frame: which can be keys, by what rows are dealt to shards, and safe names for both."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.failures import attempt
 from hushcount.jobs.dealing import Partitioning
-from hushcount.jobs.spark.files import quoted, spark_module
+from hushcount.jobs.spark.failures import NOT_WHOLE, on_spark, spark_module
 from hushcount.keys.columns import KeyColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
 COLUMN, DEALT = "hushcount_column", "hushcount_dealt"
 FROM_FILES = 'partition_by="file" needs a frame as it is read from files, without joins or Python in between.'
-NOT_WHOLE = "A key column has values that are not whole numbers (type int)."
+TWICE = "The frame has key columns whose names Spark does not tell apart."
+NO_KEYS = "The frame has key columns of types that cannot be keys."
+SAMPLED = re.compile(r"^[ :+-]*Sample ", re.MULTILINE)  # how a plan shows a sample of rows
+UTC = pa.timestamp("us", "UTC")  # Spark's timestamps are moments; the zone of its session only shows them
 
 
+@on_spark
 def key_columns(frame: DataFrame, columns: KeyColumns) -> KeyColumns:
-    """The columns of a frame with their types, or a refusal; nothing is read."""
+    """Return the columns of a frame with their types, or refuse them; nothing is read."""
     found = columns.within(frame.columns, "the frame")
-    twice = ParameterError("The frame has key columns whose names Spark does not tell apart.")
-    schema = attempt(lambda _: twice, lambda: frame.select(*quoted_names(found)).schema)
+    schema = attempt(lambda _: ParameterError(TWICE), lambda: frame.select(*quoted_names(found)).schema)
     for name, field in zip(found.names, schema.fields, strict=True):
         if "collate" in field.dataType.simpleString():
             raise DataError(f"Column '{name}' compares text by a collation; collate it by UTF8_BINARY first.")
-    sentence = ParameterError("The frame has key columns of types that cannot be keys.")
-    return found.typed(attempt(lambda _: sentence, _arrow_types, frame, schema))
+    types = attempt(lambda _: ParameterError(NO_KEYS), _arrow_types, frame, schema)
+    return found.typed(types)
 
 
-def _arrow_types(frame: DataFrame, schema: Any) -> Any:
+def _arrow_types(frame: DataFrame, schema: StructType) -> list[pa.DataType]:
+    """Return the Arrow types of a schema; moments are in UTC whatever zone the session has."""
     to_arrow = spark_module("pyspark.sql.pandas.types").to_arrow_schema
     options = {}
     if "timezone" in inspect.signature(to_arrow).parameters:  # timestamps need one, from PySpark 4.1 on
-        options["timezone"] = frame.sparkSession.conf.get("spark.sql.session.timeZone")
-    return to_arrow(schema, **options).types
+        options["timezone"] = "UTC"
+    return [UTC if is_moment(kind) else kind for kind in to_arrow(schema, **options).types]
 
 
+def is_moment(kind: pa.DataType) -> bool:
+    """Return whether a type is a timestamp with a zone."""
+    return bool(pa.types.is_timestamp(kind)) and kind.tz is not None
+
+
+@on_spark
 def renamed(
     frame: DataFrame, columns: KeyColumns, partitioning: Partitioning
 ) -> tuple[DataFrame, KeyColumns, Partitioning]:
-    """The columns that are needed, alone and under names that cannot clash, and the rule in these names.
+    """Return the needed columns alone, under names that cannot clash, and the rule in these names.
 
     Text that is read as whole numbers is turned into them here, so that equal keys are equal to Spark too.
+    A frame that Spark numbers, draws or samples is refused: there one row changes others.
     """
     names = tuple(f"{COLUMN}{index}" for index in range(len(columns.names)))
     plain = [_plain(frame, columns, index).alias(name) for index, name in enumerate(names)]
@@ -54,12 +69,15 @@ def renamed(
     if partitioning.row_id is not None or partitioning.by == "file":
         plain += [column.alias(DEALT) for column in dealt_by(frame, columns, partitioning)]
         rule = Partitioning(partitioning.shards, row_id=DEALT)
-    lost = ParameterError(FROM_FILES)
-    chosen = attempt(lambda _: lost, frame.select, *plain)
+    chosen = attempt(lambda _: ParameterError(FROM_FILES), frame.select, *plain)
+    if partitioning.row_id is not None:
+        _check_repeatable(chosen.select(DEALT), f"Column '{partitioning.row_id}'", "a value")
+    _check_repeatable(chosen, "The frame", "values")
     return chosen, replace(columns, names=names, user=user), rule
 
 
 def _plain(frame: DataFrame, columns: KeyColumns, index: int) -> Column:
+    """Return one column as it is counted."""
     functions = spark_module("pyspark.sql.functions")
     name = quoted(columns.names[index])
     column: Column = functions.col(name)
@@ -75,23 +93,43 @@ def _plain(frame: DataFrame, columns: KeyColumns, index: int) -> Column:
 
 
 def dealt_by(frame: DataFrame, columns: KeyColumns, partitioning: Partitioning) -> list[Column]:
-    """The columns whose hash says which shard a row belongs to."""
+    """Return the columns whose hash says which shard a row belongs to."""
     functions = spark_module("pyspark.sql.functions")
     if partitioning.user is not None:
         return [functions.col(quoted(partitioning.user))]
     if partitioning.row_id is not None:
-        KeyColumns.of(partitioning.row_id, "auto").within(frame.columns, "the frame")
-        return [functions.col(quoted(partitioning.row_id))]
+        row_id = key_columns(frame, KeyColumns.of(partitioning.row_id, "auto"))
+        return [functions.col(name) for name in quoted_names(row_id)]
     if partitioning.by == "file":
         if not frame.inputFiles():
             raise ParameterError(FROM_FILES)
         # Not input_file_name(): after a Python stage it names the file that is being read ahead.
-        lost = ParameterError(FROM_FILES)
-        file = attempt(lambda _: lost, frame.metadataColumn, "_metadata")
+        file = attempt(lambda _: ParameterError(FROM_FILES), frame.metadataColumn, "_metadata")
         return [file.getField("file_path")]
     return [functions.col(name) for name in quoted_names(columns)]
 
 
+def _check_repeatable(frame: DataFrame, subject: str, values: str) -> None:
+    """Refuse a frame whose rows depend on how Spark splits the data; other kinds of frames show no plan."""
+    if not isinstance(frame, spark_module("pyspark.sql.classic.dataframe").DataFrame):
+        return
+    # Optimised anew from the analysed plan: unused columns are gone, but no cache hides where rows came from.
+    query = frame._jdf.queryExecution()
+    plan = frame._jdf.sparkSession().sessionState().optimizer().execute(query.analyzed())
+    if plan.deterministic() and not SAMPLED.search(plan.treeString()):
+        return
+    stored = "is" if values == "a value" else "are"
+    raise ParameterError(
+        f"{subject} depends on how Spark splits or orders the data (monotonically_increasing_id, rand, sample"
+        f" and the like), so one row would change others. Use {values} that {stored} stored with each row."
+    )
+
+
+def quoted(name: str) -> str:
+    """Return a column name in Spark SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def quoted_names(columns: KeyColumns) -> list[str]:
-    """The names of the columns in Spark SQL."""
+    """Return the names of the columns in Spark SQL."""
     return [quoted(name) for name in columns.names]

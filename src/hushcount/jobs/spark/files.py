@@ -1,70 +1,173 @@
-"""Files as a Spark frame, with keys as text where the format has no types of its own."""
+"""Files as a Spark frame: each value is read by its own row and its own file's header.
+
+Spark alone would take the header, the types of folder names and the Parquet schema from whichever file comes
+first, and that can depend on a single row.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
-import sys
+import re
 from collections.abc import Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.files.failures import attempt
+from hushcount.files.failures import attempt, file_failure
+from hushcount.jobs.spark.columns import quoted
+from hushcount.jobs.spark.failures import on_spark, spark_module
+from hushcount.jobs.spark.session import own_session
+from hushcount.keys.columns import KeyColumns
+from hushcount.sources.duckdb.json_lines import JsonLinesReader
+from hushcount.sources.formats.inputs import Input, RegularFile, file_input
+from hushcount.sources.formats.parquet import ParquetReader
+from hushcount.sources.formats.paths import find_inputs
+from hushcount.sources.formats.registry import FORMATS, ending_format
+from hushcount.sources.formats.text import CsvReader
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.types import StructType
 
-ENDINGS = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-MISSING = "The Spark engine needs PySpark 4: pip install hushcount[spark]."
-
-
-def spark_module(name: str) -> Any:
-    """A module of PySpark, or a sentence that says what is missing."""
-    try:
-        return import_module(name)
-    except ImportError:
-        failure = ParameterError(MISSING)
-    raise failure
+SparkReader = CsvReader | JsonLinesReader | ParquetReader
+SKIPPED = "hushcount_skipped"
+REMOTE = re.compile("[A-Za-z][A-Za-z0-9+.-]+:")
+PATTERN = re.compile(r"([\\{}\[\]*?])")  # what Hadoop takes for a pattern in a path
+LINKED = (
+    "The frame reads one file under two names (links), so its rows would count twice. Name the file once."
+)
 
 
-def quoted(name: str) -> str:
-    """A column name in Spark SQL."""
-    return "`" + name.replace("`", "``") + "`"
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What Spark is to read: files that this machine sees (if it sees them), their paths in Spark's notation,
+    and the folder below which folders such as "day=1" are columns.
+    """
+
+    format: SparkReader
+    paths: tuple[str, ...]
+    inputs: tuple[Input, ...] = ()
+    base: str | None = None
+
+    def reader(self, session: SparkSession) -> DataFrameReader:
+        """Return a reader for these files."""
+        return session.read if self.base is None else session.read.option("basePath", self.base)
 
 
+@on_spark
 def read_files(path: str | None, form: str | None, names: Sequence[str]) -> DataFrame:
-    """The frame of a file, folder or glob; `names` are the columns that JSON lines are asked for."""
+    """Return the frame of a file, folder or glob; `names` are the columns that are needed of it."""
     if path is None or path == "-":
         raise ParameterError("The Spark engine reads FILE, not standard input or --sql.")
-    form = form or ENDINGS.get(_ending(path))
-    if form not in ENDINGS.values():
-        raise ParameterError(
-            f"The Spark engine reads {', '.join(dict.fromkeys(ENDINGS.values()))}; give --format."
-        )
-    failure = DataError(f"{path} cannot be read by Spark.")
-    frame: DataFrame = attempt(lambda _: failure, _read, _session(), path, form, names)
-    return frame
+    files = _found(path, form)
+    session = own_session()
+    return attempt(lambda _: DataError(f"{path} cannot be read by Spark."), _read, session, files, names)
 
 
-def _ending(path: str) -> str:
-    stem = path.removesuffix(".gz").removesuffix(".zst")
-    return os.path.splitext(stem)[1].lower()
+def _found(path: str, form: str | None) -> Files:
+    """List the files of a path; what this machine does not see is left to Spark."""
+    place = path.removeprefix("file://")
+    if REMOTE.match(place) or not (os.path.lexists(place) or glob.glob(place, recursive=True)):
+        return Files(_format(form or ending_format(place)), (place,))
+    inputs, form = find_inputs(place, form)
+    if not all(isinstance(file, RegularFile) for file in inputs):
+        raise ParameterError(f"The Spark engine reads regular files, not pipes such as {path}.")
+    names = [os.path.abspath(file.name) for file in inputs]
+    if any(os.path.basename(name)[0] in "._" for name in names):
+        raise ParameterError("Spark ignores files whose names begin with . or _; rename them.")
+    base = os.path.abspath(place) if os.path.isdir(place) else None
+    return Files(_format(form), tuple(PATTERN.sub(r"\\\1", name) for name in names), tuple(inputs), base)
 
 
-def _session() -> Any:
-    """The session of this process, or one as Spark is configured; Java must be there."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = spark_module("pyspark.sql").SparkSession.builder
-    failure = DataError("Spark cannot be started: it needs Java 17 or newer.")
-    return attempt(lambda _: failure, builder.appName("hushcount").getOrCreate)
+def _format(name: str | None) -> SparkReader:
+    """Return the format of this name, if Spark is asked to read it."""
+    kinds = {known: kind for known, kind in FORMATS.items() if issubclass(kind, SparkReader)}
+    if name not in kinds:
+        raise ParameterError(f"The Spark engine reads {', '.join(kinds)}; give --format.")
+    return kinds[name]()
 
 
-def _read(session: Any, path: str, form: str, names: Sequence[str]) -> Any:
-    reader = session.read
-    if form == "parquet":
-        return reader.parquet(path)
-    if form == "jsonl":
-        fields = ", ".join(f"{quoted(name)} string" for name in names)
-        return reader.schema(fields).option("mode", "FAILFAST").json(path)
-    separator = "\t" if form == "tsv" else ","
-    return reader.csv(path, sep=separator, header=True, escape='"', mode="FAILFAST")
+def _read(session: SparkSession, files: Files, names: Sequence[str]) -> DataFrame:
+    """Return the frame of files of one format."""
+    reader, kind = files.reader(session), files.format
+    if isinstance(kind, ParquetReader):
+        return reader.option("mergeSchema", True).parquet(*files.paths)
+    if isinstance(kind, JsonLinesReader):
+        return reader.schema(_text(names)).json(list(files.paths), mode="FAILFAST")
+    if not files.inputs:
+        return _csv(reader, kind, files.paths, trusted=False)
+    by_header: dict[tuple[str, ...], list[str]] = {}
+    for file, path in zip(files.inputs, files.paths, strict=True):
+        by_header.setdefault(_header(file, kind), []).append(path)
+    frames = [_of_header(files.reader(session), kind, names, one) for one in by_header.items()]
+    return reduce(lambda frame, other: frame.union(other), frames)
+
+
+def _csv(reader: DataFrameReader, kind: CsvReader, paths: Sequence[str], *, trusted: bool) -> DataFrame:
+    """Return delimited text; an empty field is null, but "" is a text, as in the local engine.
+
+    Headers are compared with the schema unless it is `trusted`.
+    """
+    return reader.csv(
+        list(paths),
+        sep=kind.delimiter,
+        header=True,
+        escape='"',
+        mode="FAILFAST",
+        nullValue="\0",
+        enforceSchema=trusted,
+    )
+
+
+def _header(file: Input, kind: CsvReader) -> tuple[str, ...]:
+    """Return the column names in the first row of a file."""
+    names = attempt(file_failure(file.name, kind.defect), kind.schema, file).names
+    if any("\n" in name or "\r" in name for name in names):
+        raise DataError(f"{file.name} has a header of several lines, which the Spark engine cannot read.")
+    return tuple(names)
+
+
+def _of_header(
+    reader: DataFrameReader,
+    kind: CsvReader,
+    names: Sequence[str],
+    found: tuple[tuple[str, ...], list[str]],
+) -> DataFrame:
+    """Return the needed columns of the files that have one header; others get names that cannot clash."""
+    header, paths = found
+    kept = [
+        name if name in names and header.count(name) == 1 else f"{SKIPPED}{index}"
+        for index, name in enumerate(header)
+    ]
+    frame = _csv(reader.schema(_text(kept)), kind, paths, trusted=True)
+    if frame.columns[: len(header)] != kept:
+        raise ParameterError("A column has the name of a folder such as day=1; rename one of them.")
+    folders = frame.columns[len(header) :]
+    for name in names:
+        KeyColumns.of(name, "auto").within([*header, *folders], "the file")
+    return frame.select(*map(quoted, names))
+
+
+def _text(names: Sequence[str]) -> StructType:
+    """Return a schema of columns of text."""
+    types = spark_module("pyspark.sql.types")
+    schema: StructType = types.StructType([types.StructField(name, types.StringType()) for name in names])
+    return schema
+
+
+@on_spark
+def local_files(frame: DataFrame) -> list[RegularFile]:
+    """Return the files of a frame that this machine sees, to be checked after they were read.
+
+    One file under two names is refused: each of its events would count twice.
+    """
+    places = map(urlsplit, frame.inputFiles())
+    names = sorted({unquote(place.path) for place in places if place.scheme == "file"})
+    files = [file_input(name) for name in names if os.path.isfile(name)]
+    found = [file for file in files if isinstance(file, RegularFile)]
+    if len({file.stamp.identity for file in found}) < len(found):
+        raise ParameterError(LINKED)
+    return found

@@ -4,11 +4,12 @@ import sys
 
 import pyarrow as pa
 import pytest
-from tests.spark_session import need_java
+from tests.spark_session import need_java, shard_digests
 
 from hushcount.errors import ParameterError
 from hushcount.jobs.spark import files
-from hushcount.jobs.spark.shards import EVENTS, USERS, ShardTask, new_sketch, shard_digests, top
+from hushcount.jobs.spark.release import top
+from hushcount.jobs.spark.shards import EVENTS, USERS, ShardTask
 from hushcount.keys.columns import KeyColumns
 from hushcount.sketches.codec import load
 
@@ -41,7 +42,8 @@ def test_a_task_of_users_counts_each_once():
 
 
 def test_the_digest_sees_the_floor():
-    one, other = new_sketch(EVENTS, 2), new_sketch(EVENTS, 2)
+    task = ShardTask(KeyColumns.of("key", "auto"), EVENTS, 2)
+    one, other = task.new_sketch(), task.new_sketch()
     one.update(["a", "b", "c"])
     other.update(["a", "b", "c", "c"])
     assert shard_digests([one]) != shard_digests([other])
@@ -59,8 +61,8 @@ def test_what_is_missing_is_said(monkeypatch):
     [
         ("-", "csv", "The Spark engine reads FILE, not standard input or --sql."),
         (None, None, "The Spark engine reads FILE, not standard input or --sql."),
-        ("events.txt", None, "The Spark engine reads parquet, csv, tsv, jsonl; give --format."),
-        ("events.txt", "lines", "The Spark engine reads parquet, csv, tsv, jsonl; give --format."),
+        ("events.txt", None, "The Spark engine reads csv, tsv, jsonl, parquet; give --format."),
+        ("events.txt", "lines", "The Spark engine reads csv, tsv, jsonl, parquet; give --format."),
     ],
 )
 def test_what_it_reads(path, form, sentence):

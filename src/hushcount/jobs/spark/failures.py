@@ -1,0 +1,99 @@
+"""What Spark raises and logs quotes raw data: it becomes one sentence, and nothing else is shown."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
+from importlib import import_module
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from hushcount.errors import DataError, HushcountError, ParameterError
+from hushcount.files.failures import attempt
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+MISSING = "The Spark engine needs PySpark 4: pip install hushcount[spark]."
+NOT_WHOLE = "A key column has values that are not whole numbers (type int)."
+NOT_CSV = "A file has rows that Spark cannot read as CSV: each row must be one line with all columns."
+NOT_JSON = "A file has lines that are not well-formed JSON objects."
+HEADERS = "The CSV files have different headers. Give files that have the same columns in the same order."
+# Part of Spark's text, and the sentence that takes its place. The first that is found counts.
+SENTENCES = {
+    NOT_WHOLE: NOT_WHOLE,
+    "CSV header does not conform": HEADERS,
+    "MALFORMED_CSV_RECORD": NOT_CSV,
+    "MALFORMED_RECORD_IN_PARSING": NOT_JSON,
+}
+# PySpark writes exceptions to standard error by these two loggers before anybody can catch them.
+QUOTING = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+
+
+def spark_module(name: str) -> ModuleType:
+    """Import a module of PySpark, or say what is missing."""
+    try:
+        return import_module(name)
+    except ImportError:
+        failure = ParameterError(MISSING)
+    raise failure
+
+
+def on_spark(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Decorate a function that calls Spark: its failures become sentences, its messages are not shown."""
+
+    @wraps(function)
+    def guarded(*arguments: Given.args, **options: Given.kwargs) -> Result:
+        with _silenced():
+            return attempt(_sentence, partial(function, *arguments, **options))
+
+    return guarded
+
+
+def _sentence(error: Exception) -> HushcountError:
+    """Return one sentence by words that Spark uses; its text goes no further."""
+    said = str(error)
+    for words, sentence in SENTENCES.items():
+        if words in said:
+            return DataError(sentence)
+    return DataError(
+        f"The Spark job failed ({type(error).__name__}), so nothing was released. Spark's log says more,"
+        " maybe with raw data."
+    )
+
+
+def _not_by_py4j(record: logging.LogRecord) -> bool:
+    """Return whether a message is from elsewhere; Py4J logs a traceback at every Ctrl-C."""
+    return "py4j" not in record.pathname
+
+
+def _nothing(_record: logging.LogRecord) -> bool:
+    """Refuse every message."""
+    return False
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Keep what PySpark and Py4J log and warn of away from standard error."""
+    with warnings.catch_warnings(), ExitStack() as filters:
+        warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+        for name in QUOTING:
+            logger = spark_module("pyspark.logger").PySparkLogger.getLogger(name)
+            filters.enter_context(_filtered(logger, _nothing))
+        filters.enter_context(_filtered(logging.getLogger(), _not_by_py4j))
+        yield
+
+
+@contextmanager
+def _filtered(logger: logging.Logger, keep: Callable[[logging.LogRecord], bool]) -> Iterator[None]:
+    """Let a logger write only what `keep` keeps."""
+    logger.addFilter(keep)
+    try:
+        yield
+    finally:
+        logger.removeFilter(keep)
