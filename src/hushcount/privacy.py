@@ -31,6 +31,7 @@ class PrivacyUnit:
 EVENT = PrivacyUnit("event", "one event, not one person")
 USER = PrivacyUnit("user", "one user, with everything they contribute")
 RESULT_ROW = PrivacyUnit("row of the SQL result", "one row of the SQL result, not one person")
+STREAM_ROW = PrivacyUnit("row of the result", "one row of the result, not one person")
 
 LOCAL_USER = PrivacyUnit(
     "user",

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from hushcount.errors import SketchFileError
 from hushcount.keys.columns import KeyColumns
-from hushcount.privacy import EVENT, RESULT_ROW, PrivacyUnit
+from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, PrivacyUnit
 
 if TYPE_CHECKING:
     from hushcount.sources.source import Source
 
-UNITS = {unit.name: unit for unit in (EVENT, RESULT_ROW)}
+UNITS = {unit.name: unit for unit in (EVENT, RESULT_ROW, STREAM_ROW)}
 NO_COLUMNS = KeyColumns.of(None, "auto")
 
 
@@ -34,9 +34,7 @@ class Origin:
         return cls(source.columns, source.unit, source.notes)
 
     def decode(self, keys: pa.Array) -> pa.Table:
-        """Turn keys back into their columns; a stream without events has no type of its own."""
-        if len(keys) == 0 and len(self.columns.types) == 1:
-            keys = pa.array([], self.columns.types[0])
+        """Turn keys back into their columns."""
         return self.columns.decode(keys)
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,6 +45,7 @@ class Origin:
             "names": list(columns.names),
             "key_names": list(columns.key_names),
             "key_type": columns.key_type,
+            "inferred": list(columns.inferred),
             "types": base64.b64encode(schema.serialize().to_pybytes()).decode(),
             "unit": self.unit.name,
             "notes": list(self.notes),
@@ -57,7 +56,11 @@ class Origin:
         """The origin that `to_dict` described."""
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(values["types"])))
         columns = KeyColumns(
-            tuple(values["names"]), tuple(values["key_names"]), values["key_type"], tuple(schema.types)
+            tuple(values["names"]),
+            tuple(values["key_names"]),
+            values["key_type"],
+            tuple(schema.types),
+            inferred=tuple(values.get("inferred", ())),
         )
         return cls(columns, UNITS[values["unit"]], tuple(values["notes"]))
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from hushcount.compiled.arrays import Octets, Words
 from hushcount.errors import KeyTypeError
-
-Words = npt.NDArray[np.uint64]
-Octets = npt.NDArray[np.uint8]
 
 _STORAGE = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
 
@@ -30,37 +26,6 @@ class ByteKeys:
 
 
 Keys = Words | ByteKeys
-
-
-def key_arrays(keys: Any) -> Iterator[pa.Array]:
-    """Turn any batch of keys into Arrow arrays without nulls, in order.
-
-    >>> [array.to_pylist() for array in key_arrays(["a", None, "b"])]
-    [['a', 'b']]
-    """
-    for array, _ in _batches(keys):
-        yield array
-
-
-def asked_arrays(keys: Any) -> Iterator[pa.Array]:
-    """Keys to be looked up as Arrow arrays: one answer each, so none may be null."""
-    for array, rows in _batches(keys):
-        if len(array) < rows:
-            raise KeyTypeError("keys to look up must not be null.")
-        yield array
-
-
-def _batches(keys: Any) -> Iterator[tuple[pa.Array, int]]:
-    """Keys without nulls, and how many rows they are of."""
-    from hushcount.sources.open import open_source
-
-    if isinstance(keys, str | bytes):
-        raise KeyTypeError(f"keys must be a batch, got one {type(keys).__name__}; to count one key use add.")
-    for batch in open_source(keys).batches():
-        array = batch.keys
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        yield array, batch.rows
 
 
 def held_as(kind: pa.DataType) -> pa.DataType:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from hushcount.errors import DataError
 
+_HIGH_BITS = np.uint64(0x8080808080808080)
 Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
@@ -90,3 +91,31 @@ def lengths(array: pa.Array) -> Offsets:
 def longest(array: pa.Array) -> int:
     """Return the bytes of the longest value of text or bytes, under nulls too."""
     return int(lengths(array).max(initial=0))
+
+
+def is_utf8(array: pa.Array) -> bool:
+    """Return whether an array of text, its buffers checked, is valid UTF-8: cheaply where it is ASCII.
+
+    >>> is_utf8(pa.array(["plain", "naïve"]))
+    True
+    """
+    if _is_ascii(array):
+        return True
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _is_ascii(array: pa.Array) -> bool:
+    """Return whether no byte has its high bit set: eight bytes at a time, and at most seven on each side."""
+    offsets, data = _offsets(array), array.buffers()[2]
+    if data is None or len(array) == 0:
+        return True
+    first, last = int(offsets[0]), int(offsets[-1])
+    start, stop = first // 8 * 8, min(-(-last // 8) * 8, len(data) // 8 * 8)
+    count = max(stop - start, 0) // 8
+    words = np.frombuffer(data, np.uint64, count, start) if count else np.empty(0, np.uint64)
+    rest = np.frombuffer(data, np.uint8)[max(start, stop) : last]
+    return not (np.bitwise_or.reduce(words) & _HIGH_BITS) and not (rest & 0x80).any()

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Words
 from hushcount.errors import DataError, ParameterError
-from hushcount.keys.arrays import ByteKeys, Keys, Words
+from hushcount.keys.arrays import ByteKeys, Keys
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 

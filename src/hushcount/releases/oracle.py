@@ -12,7 +12,8 @@ import numpy as np
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PUBLIC, atomic_file
-from hushcount.keys.arrays import asked_arrays, to_kernel
+from hushcount.keys.arrays import to_kernel
+from hushcount.keys.memory import asked_arrays
 from hushcount.keys.row_hash import RowHash
 from hushcount.privacy import Guarantee, PrivacyUnit, check_confidence, check_delta, check_epsilon
 from hushcount.releases.oracle_intervals import Interval, oracle_interval

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.errors import DataError
-from hushcount.keys.arrays import ByteKeys, Keys, asked_arrays, held_as, is_bytes, key_arrays, to_kernel
+from hushcount.keys.arrays import ByteKeys, Keys, held_as, is_bytes, to_kernel
+from hushcount.keys.memory import asked_arrays, key_arrays
 from hushcount.secure import fresh_key
 from hushcount.sketches.codec import type_from_text, type_to_text
 from hushcount.sketches.consistency import check_fields, check_keys

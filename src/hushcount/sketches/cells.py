@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.errors import DataError, HushcountError, NotProvedError, ParameterError
-from hushcount.keys.arrays import Keys, asked_arrays, held_as, key_arrays, to_kernel
+from hushcount.keys.arrays import Keys, held_as, to_kernel
+from hushcount.keys.memory import asked_arrays, key_arrays
 from hushcount.keys.row_hash import RowHash, check_weights
 from hushcount.privacy import check_count
 from hushcount.shapes import Cells

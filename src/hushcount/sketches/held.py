@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.keys.arrays import ByteKeys, Keys, asked_arrays, from_kernel, to_kernel
+from hushcount.keys.arrays import ByteKeys, Keys, from_kernel, to_kernel
+from hushcount.keys.memory import asked_arrays
 from hushcount.sketches.base import entries_from, entry_arrays
 from hushcount.sketches.codec import Arrays, type_from_text, type_to_text
 from hushcount.sketches.consistency import check_keys

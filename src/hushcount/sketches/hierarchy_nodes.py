@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hushcount.compiled.arrays import Octets
 from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, octets
 from hushcount.hierarchies.components import BETWEEN, ComponentHierarchy
-from hushcount.keys.arrays import Octets
 from hushcount.sketches._kernels.levels import component_spans
 from hushcount.sketches.table import Offsets
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from hushcount.errors import DataError, NotProvedError, ParameterError
 from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, check_on_bad, good_leaves
 from hushcount.hierarchies.registry import named_hierarchy, parse_hierarchy
-from hushcount.keys.arrays import asked_arrays, key_arrays
+from hushcount.keys.memory import asked_arrays, key_arrays
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 from hushcount.shapes import FloorCounters, LevelCounters

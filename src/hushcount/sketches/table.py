@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Octets, Words
 from hushcount.errors import DataError
-from hushcount.keys.arrays import ByteKeys, Keys, Octets, Words
+from hushcount.keys.arrays import ByteKeys, Keys
 from hushcount.secure import fresh_key
 from hushcount.sketches._kernels import entries as kernels
 from hushcount.sketches._kernels import table as layout

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hushcount.keys.arrays import from_kernel, key_arrays
+from hushcount.keys.arrays import from_kernel
+from hushcount.keys.memory import key_arrays
 from hushcount.keys.row_hash import RowHash, check_weights, key_of
 from hushcount.shapes import TrackedCells
 from hushcount.sketches import codec

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.errors import DataError, KeyTypeError, ParameterError
-from hushcount.keys.arrays import from_kernel, held_as, key_arrays, to_kernel
+from hushcount.keys.arrays import from_kernel, held_as, to_kernel
+from hushcount.keys.memory import key_arrays
 from hushcount.privacy import USER
 from hushcount.secure import fresh_key
 from hushcount.shapes import ManyKeys

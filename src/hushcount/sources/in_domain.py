@@ -15,12 +15,11 @@ from hushcount.files.fingerprint import narrowed
 from hushcount.keys.arrays import held_as
 from hushcount.keys.domains import KnownKeys, as_domain
 from hushcount.sources.open import open_source
-from hushcount.sources.source import Batch
+from hushcount.sources.source import Batch, WrappedSource
 
 if TYPE_CHECKING:
     from hushcount.keys.columns import KeyColumns
     from hushcount.keys.domains import Domain
-    from hushcount.privacy import PrivacyUnit
     from hushcount.sources.source import Source
 
 DROPPED = "Keys outside the domain are dropped."
@@ -65,11 +64,12 @@ def readable_type(domain: Domain, key_type: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceInDomain:
-    """A source without the rows whose key is not in a public domain; nobody is told that there were any.
+class SourceInDomain(WrappedSource):
+    """A source without the rows whose key is not in a public domain.
 
-    A row is dropped, or its key takes the type of the domain, by what is in this row alone: neighbours stay
-    neighbours, and the order of the other rows stays the same.
+    Whether a row is dropped, and the key that it gets in the type of the domain, depends on this row alone:
+    neighbouring data stay neighbours, and the other rows keep their order. Dropped rows are not reported,
+    because their number depends on the data.
     """
 
     source: Source
@@ -83,25 +83,10 @@ class SourceInDomain:
             self.domain.within(pa.array([], columns.types[0]))
 
     @property
-    def unit(self) -> PrivacyUnit:
-        """What one row is."""
-        return self.source.unit
-
-    @property
-    def key_names(self) -> tuple[str, ...]:
-        """Names of the key columns in a result."""
-        return self.source.key_names
-
-    @property
     def columns(self) -> KeyColumns:
         """The columns; the key has the type of the domain."""
         columns = self.source.columns
-        return replace(columns, types=(self.domain.key_type, *columns.types[1:]))
-
-    @property
-    def size(self) -> int | None:
-        """Bytes in all, when known."""
-        return self.source.size
+        return replace(columns, types=(self.domain.key_type, *columns.types[1:]), inferred=())
 
     @property
     def fingerprint(self) -> str:
@@ -110,18 +95,9 @@ class SourceInDomain:
         return narrowed(self.source.fingerprint, named)
 
     @property
-    def state(self) -> dict[str, str]:
-        """What the source needs to continue in the same order."""
-        return self.source.state
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """Public sentences about how rows become events."""
         return (*self.source.notes, DROPPED)
-
-    def decode(self, keys: pa.Array) -> pa.Table:
-        """Turn keys back into their columns."""
-        return self.columns.decode(keys)
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """The batches of the source, each without the keys outside; closing it closes the source."""

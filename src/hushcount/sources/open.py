@@ -1,20 +1,23 @@
-"""Arrow batches from files, frames, SQL and standard input."""
+"""Opening data of any kind: files, standard input, data in memory, and SQL queries."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 
 if TYPE_CHECKING:
     from hushcount.keys.columns import KeyColumns
+    from hushcount.keys.memory import Data
+    from hushcount.keys.plain import KeyLimit
     from hushcount.sources.source import Source
 
 
 def open_source(
-    data: Any,
+    data: Data,
     *,
     column: str | Sequence[str] | None = None,
     format: str | None = None,  # noqa: A002
@@ -22,11 +25,41 @@ def open_source(
     sql: str | None = None,
     user: str | None = None,
     state: Mapping[str, str] | None = None,
+    limit: KeyLimit | None = None,
+    ordered: bool = True,
 ) -> Source:
-    """Open a path, "-", a frame, an array, an iterable, or with `sql` a DuckDB query.
+    """Open data as a source of keys, in the order of its rows.
 
-    With `user`, a column, its batches hold one (user, key) pair a row.
+    Parameters
+    ----------
+    data
+        A path, folder or glob, "-" for standard input, or data in memory: a frame, an array or an ordered
+        iterable of keys. None with `sql`.
+    column
+        The column of the keys; a list of columns makes one key of several. The only column need not be named.
+    format
+        The format of a file, if its extension does not show it.
+    key_type
+        How values are read: "auto" as they are, "text" or "int".
+    sql
+        A DuckDB query in place of `data`.
+    user
+        The column that tells whose row it is; batches then hold one (user, key) pair per row.
+    state
+        What an earlier run of the same query left, to read its rows in the same order again.
+    limit
+        How long a key may be, and what becomes of a longer one; by default it is dropped.
+    ordered
+        Whether the order of rows must be a property of each row alone, which a sketch with counters needs.
+        Counting that does not depend on the order passes False and saves a sort.
 
+    Returns
+    -------
+    Source
+        Batches of keys, and how to turn keys back into columns.
+
+    Examples
+    --------
     >>> source = open_source(["a", None, "b"])
     >>> [batch.keys.to_pylist() for batch in source.batches()]
     [['a', 'b']]
@@ -36,6 +69,8 @@ def open_source(
     columns = KeyColumns.of(column, key_type)
     if user is not None:
         columns = columns.with_user(user)
+    if limit is not None:
+        columns = replace(columns, limit=limit)
     if sql is not None:
         if data is not None or format is not None:
             raise ParameterError("sql takes the place of data and format; give one or the other.")
@@ -48,45 +83,17 @@ def open_source(
         return open_files(os.fspath(data), format, columns)
     if format is not None:
         raise ParameterError("format is for files; data in memory has its own.")
-    return _open_memory(data, columns)
+    return _open_memory(data, columns, ordered)
 
 
-def _open_memory(data: Any, columns: KeyColumns) -> Source:
-    from hushcount.files.failures import attempt
-    from hushcount.keys.memory import mixed_types
-    from hushcount.sources import memory
+def _open_memory(data: Data, columns: KeyColumns, ordered: bool) -> Source:
+    """Open data in memory; DuckDB sorts its own relations."""
+    if any(kind.__module__.partition(".")[0] in ("duckdb", "_duckdb") for kind in type(data).__mro__):
+        from hushcount.files.failures import attempt
+        from hushcount.keys.objects import mixed_types
+        from hushcount.sources.duckdb.sql import open_relation
 
-    openers: dict[str, Any] = {
-        "pandas": memory.open_pandas,
-        "polars": memory.open_polars,
-        "numpy": memory.open_numpy,
-        "pyarrow": memory.open_arrow,
-        "duckdb": _open_relation,
-        "_duckdb": _open_relation,
-    }
-    roots = [kind.__module__.partition(".")[0] for kind in type(data).__mro__]
-    other = memory.open_stream if hasattr(data, "__arrow_c_stream__") else _open_iterable
-    opener = next((openers[root] for root in roots if root in openers), other)
-    source: Source = attempt(mixed_types, opener, data, columns)
-    return source
+        return attempt(mixed_types, open_relation, data, columns)
+    from hushcount.sources.memory import open_memory
 
-
-def _open_relation(data: Any, columns: KeyColumns) -> Source:
-    from hushcount.sources.duckdb.sql import open_relation
-
-    return open_relation(data, columns)
-
-
-def _open_iterable(data: Any, columns: KeyColumns) -> Source:
-    from hushcount.sources.memory import open_iterable
-
-    return open_iterable(_ordered(data), columns)
-
-
-def _ordered(data: Any) -> Iterable[Any]:
-    if isinstance(data, Mapping | Set | bytes | bytearray | memoryview) or not isinstance(data, Iterable):
-        raise ParameterError(
-            "data must be a path, a frame, an array or an ordered iterable of keys,"
-            f" got {type(data).__name__}."
-        )
-    return data
+    return open_memory(data, columns, ordered)

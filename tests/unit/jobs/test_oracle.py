@@ -26,7 +26,7 @@ def test_data(data):
     assert table["count"].to_pylist() == pytest.approx([600, 900, 0], abs=100)
     assert oracle.guarantee.mechanism == "noisy cells of CountSketch"
     assert (oracle.hashing.depth, oracle.hashing.width) == (5, 8192)
-    assert oracle.notes == ("Null keys are dropped.",)
+    assert oracle.notes == ("Null keys are dropped.", "Keys longer than 4096 bytes are dropped.")
 
 
 def test_a_column_and_a_file(tmp_path):

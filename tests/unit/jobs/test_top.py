@@ -99,7 +99,7 @@ def test_progress():
 def test_guarantee_and_notes():
     release = hc.top(KEYS, **BUDGET)
     assert release.guarantee.unit.protects == "one event, not one person"
-    assert release.notes == ("Null keys are dropped.",)
+    assert release.notes == ("Null keys are dropped.", "Keys longer than 4096 bytes are dropped.")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hushcount.errors import DataError
 from hushcount.keys import composite
-from hushcount.keys.utf8 import is_utf8
+from hushcount.keys.buffers import is_utf8
 from hushcount.sources.open import open_source
 
 SEEDED = settings(deadline=None, derandomize=True, database=None)

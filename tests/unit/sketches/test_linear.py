@@ -18,7 +18,7 @@ from hushcount.errors import (
     ParameterError,
     SketchFileError,
 )
-from hushcount.keys.arrays import key_arrays
+from hushcount.keys.memory import key_arrays
 from hushcount.keys.row_hash import RowHash
 from hushcount.sketches.codec import encode, load, type_to_text
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half

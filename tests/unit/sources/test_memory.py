@@ -16,6 +16,7 @@ from hushcount.sources.open import open_source
 
 TEXT = [f"k{i % 13}" for i in range(100)]
 FRAME = {"url": TEXT, "n": list(range(100))}
+LONG = "Keys longer than 4096 bytes are dropped."
 
 
 def keys_of(source, skip=0):
@@ -24,8 +25,7 @@ def keys_of(source, skip=0):
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    for module in ("sources", "keys"):
-        monkeypatch.setattr(f"hushcount.{module}.memory.BATCH_ROWS", 17)
+    monkeypatch.setattr("hushcount.keys.memory.BATCH_ROWS", 17)
 
 
 class Stream:
@@ -58,6 +58,7 @@ FRAMES = {
     "reader": lambda: pa.table(FRAME).to_reader(33),
     "stream": Stream,
 }
+UNORDERED = ("lazy", "reader", "stream")
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -68,14 +69,14 @@ def test_arrays(name):
         assert keys_of(source, skip) == TEXT[skip:]
     assert sum(batch.rows for batch in source.batches()) == 100
     assert (source.unit, source.fingerprint, source.size, source.state) == (privacy.EVENT, "", None, {})
-    assert source.notes == ("Null keys are dropped.",)
+    assert source.notes == ("Null keys are dropped.", LONG)
     assert keys_of(open_source(ARRAYS[name], column="url")) == TEXT
 
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_frames(name):
-    assert keys_of(open_source(FRAMES[name](), column="url")) == TEXT
-    assert keys_of(open_source(FRAMES[name](), column="n"), 20) == list(range(20, 100))
+    assert keys_of(open_source(FRAMES[name](), column="url", ordered=False)) == TEXT
+    assert keys_of(open_source(FRAMES[name](), column="n", ordered=False), 20) == list(range(20, 100))
     with pytest.raises(ParameterError) as caught:
         open_source(FRAMES[name](), column="usr")
     place = "frame" if name in ("pandas", "polars", "lazy") else "table"
@@ -87,13 +88,53 @@ def test_frames(name):
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_several_columns(name):
-    source = open_source(FRAMES[name](), column=["n", "url"])
+    source = open_source(FRAMES[name](), column=["n", "url"], ordered=False)
     keys = pa.concat_arrays([batch.keys for batch in source.batches()])
     decoded = source.decode(keys)
     assert decoded.to_pydict() == {"n": list(range(100)), "url": TEXT}
     assert decoded.schema.field("n").type == pa.int64()
     assert source.key_names == ("n", "url")
-    assert source.notes == ("Rows with a null in a key column are dropped.",)
+    unit = ("The unit is one row of the result.",) if name in UNORDERED else ()
+    assert source.notes == (*unit, "Rows with a null in a key column are dropped.", LONG)
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("column", ["url", "n", ["n", "url"]])
+def test_rows_without_an_order_of_their_own_are_sorted_by_a_secret_hash(name, column):
+    """Whoever depends on the order gets one in which no other row has a part."""
+    as_it_comes = keys_of(open_source(FRAMES[name](), column=column, ordered=False))
+    source = open_source(FRAMES[name](), column=column)
+    if name not in UNORDERED:
+        assert source.unit is privacy.EVENT
+        assert keys_of(source) == as_it_comes
+        return
+    assert source.unit is privacy.STREAM_ROW
+    assert source.notes[0] == "The unit is one row of the result."
+    keys = keys_of(source)
+    assert sorted(keys) == sorted(as_it_comes)
+    assert keys != as_it_comes
+    assert keys != keys_of(open_source(FRAMES[name](), column=column))  # under another secret
+
+
+@pytest.mark.parametrize("gone", [0, 7, 99])
+def test_without_one_row_all_others_keep_their_order(gone, monkeypatch):
+    monkeypatch.setattr("hushcount.sources.duckdb.by_hash.fresh_key", lambda: b"k" * 16)
+    table = pa.table({"key": [f"k{i}" for i in range(100)]})
+    whole = keys_of(open_source(table.to_reader(33)))
+    other = pa.concat_tables([table.slice(gone + 1), table.slice(0, gone)])  # and in another order
+    assert keys_of(open_source(other.to_reader(7))) == [key for key in whole if key != f"k{gone}"]
+    assert keys_of(open_source(table.to_reader(33)), 20) == whole[20:]
+    assert keys_of(open_source(table.slice(0, 0).to_reader())) == []
+
+
+def test_spark_frames_go_to_the_spark_engine():
+    kind = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe", "__arrow_c_stream__": None})
+    with pytest.raises(ParameterError) as caught:
+        open_source(kind())
+    assert str(caught.value) == (
+        "data must not be a Spark frame, whose rows have no fixed order;"
+        " hc.engines.spark.top(frame, ...) counts one."
+    )
 
 
 def test_generator_and_list_of_one():
@@ -139,9 +180,7 @@ def test_pandas_objects_in_a_composite_key():
     assert str(caught.value) == MIXED
 
 
-@pytest.mark.parametrize(
-    "data", [np.array([1j]), pd.Series([1j]), pl.Series([object()], dtype=pl.Object), pa.scalar(1)]
-)
+@pytest.mark.parametrize("data", [np.array([1j]), pd.Series([1j]), pl.Series([object()], dtype=pl.Object)])
 def test_types_that_arrow_has_not(data):
     with pytest.raises(DataError) as caught:
         keys_of(open_source(data))
@@ -220,7 +259,7 @@ def test_refused_types():
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize("data", [{"a": 1}, {"a"}, b"abc", 5, None])
+@pytest.mark.parametrize("data", [{"a": 1}, {"a"}, b"abc", 5, None, pa.scalar(1)])
 def test_refused_data(data):
     with pytest.raises(ParameterError) as caught:
         open_source(data)

@@ -13,15 +13,16 @@ from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.failures import attempt, guarded
 from hushcount.files.fingerprint import Fingerprint, digest
 from hushcount.files.leftovers import private_folder
-from hushcount.keys.columns import KeyColumns
+from hushcount.keys.columns import Columns, KeyColumns
+from hushcount.keys.memory import InMemory
 from hushcount.privacy import RESULT_ROW, PrivacyUnit
 from hushcount.secure import fresh_key
 from hushcount.sources.duckdb.json_lines import ROWS, identifier, literal
 from hushcount.sources.duckdb.query import files_of, parsed
 from hushcount.sources.formats.registry import Names, Piece, after
-from hushcount.sources.memory import FrameSource
+from hushcount.sources.memory import MemorySource
 from hushcount.sources.read_ahead import read_ahead
-from hushcount.sources.source import Batch
+from hushcount.sources.source import Batch, keyed
 from hushcount.stores.duckdb import connect
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class SqlSource:
         """Run the query; the sort spills to a private folder (0700) that is removed at the end."""
         running: list[duckdb.DuckDBPyConnection] = []
         pieces = after(guarded(self._pieces(running), query_failure), skip_rows)
-        found = (Batch(self.columns.keys(piece.columns or ()), piece.rows, 0) for piece in pieces)
+        found = keyed(self.columns, pieces)
 
         def interrupt() -> None:
             for connection in running:
@@ -125,17 +126,18 @@ class SqlSource:
             file.check_unchanged()
 
 
-def open_relation(relation: Any, columns: KeyColumns) -> FrameSource:
+def open_relation(relation: Any, columns: KeyColumns) -> MemorySource:
     """A DuckDB relation: rows in the order of a keyed hash too, run by its own connection."""
     columns = columns.within(relation.columns, "the SQL result")
     empty = attempt(query_failure, lambda: relation.limit(0).to_arrow_table())
     columns = columns.typed(empty.schema.field(name).type for name in columns.names)
     order_key = fresh_key().hex()
 
-    def pieces() -> Iterator[Piece]:
-        return guarded(_ordered_pieces(relation, columns.names, order_key), query_failure)
+    def pieces() -> Iterator[Columns]:
+        for piece in guarded(_ordered_pieces(relation, columns.names, order_key), query_failure):
+            yield piece.columns or ()
 
-    return FrameSource(columns, pieces, RESULT_ROW, (UNIT_NOTE,))
+    return MemorySource(InMemory(columns, pieces), RESULT_ROW, (UNIT_NOTE,))
 
 
 def _ordered_pieces(rows: Any, names: Names, order_key: str) -> Iterator[Piece]:

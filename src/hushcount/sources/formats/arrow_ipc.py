@@ -8,10 +8,10 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from hushcount.keys.buffers import check_buffers
+from hushcount.keys.memory import BATCH_ROWS
+from hushcount.keys.slices import slices
 from hushcount.sources.formats.inputs import Input
 from hushcount.sources.formats.registry import Names, Piece
-from hushcount.sources.formats.slices import slices
-from hushcount.sources.source import BATCH_ROWS
 
 MAGIC = b"ARROW1"
 

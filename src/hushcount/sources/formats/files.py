@@ -15,7 +15,7 @@ from hushcount.sources.formats.inputs import Input, Pipe, RegularFile
 from hushcount.sources.formats.paths import find_inputs
 from hushcount.sources.formats.registry import FORMATS, Piece, Reader, after
 from hushcount.sources.read_ahead import read_ahead
-from hushcount.sources.source import Batch
+from hushcount.sources.source import Batch, keyed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,10 +93,9 @@ class FileSource:
 
     def _batches(self, skip: int) -> Iterator[Batch]:
         found = skip > 0 or self.format != "jsonl"
-        for piece in after(self._pieces(skip), skip):
-            keys = self.columns.with_dictionary(piece.columns or ())
-            found = found or len(keys) > 0
-            yield Batch(keys, piece.rows, piece.bytes_read)
+        for batch in keyed(self.columns, after(self._pieces(skip), skip)):
+            found = found or len(batch.keys) > 0
+            yield batch
         if not found:
             raise DataError(f"{_fields(self.columns.names)} no row of the file.")
 

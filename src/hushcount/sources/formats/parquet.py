@@ -10,11 +10,11 @@ from pyarrow import parquet
 
 from hushcount.errors import DataError
 from hushcount.keys.buffers import check_buffers
-from hushcount.keys.columns import is_text
+from hushcount.keys.memory import BATCH_ROWS
+from hushcount.keys.plain import is_text
+from hushcount.keys.slices import slices
 from hushcount.sources.formats.inputs import Input
 from hushcount.sources.formats.registry import Names, Piece
-from hushcount.sources.formats.slices import slices
-from hushcount.sources.source import BATCH_ROWS
 
 # Reading through a buffer of this size instead of whole column chunks keeps memory low.
 BUFFER = 1 << 20

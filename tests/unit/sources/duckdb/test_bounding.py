@@ -137,7 +137,7 @@ def test_nulls_are_dropped_and_that_is_said():
     table = pa.table({"user": [1, None, 1, 2], "key": ["a", "b", None, "c"]})
     assert sorted(rows_of(table, DistinctPairs(5))) == [(1, "a"), (2, "c")]
     notes = open_source(table, column="key", user="user").notes
-    assert notes == ("Rows without a user or a key are dropped.",)
+    assert notes == ("Rows without a user or a key are dropped.", "Keys longer than 4096 bytes are dropped.")
 
 
 def test_only_nulls_are_nobody():

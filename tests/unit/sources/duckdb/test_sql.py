@@ -37,7 +37,11 @@ def test_result_and_its_unit(events, temporary):
     source = open_source(None, sql=f"SELECT url FROM '{events}' -- comment; of mine\n WHERE n < 1000;")
     assert sorted(keys_of(source)) == sorted(f"k{i % 50}" for i in range(1000))
     assert source.unit is privacy.RESULT_ROW
-    assert source.notes == ("The unit is one row of the SQL result.", "Null keys are dropped.")
+    assert source.notes == (
+        "The unit is one row of the SQL result.",
+        "Null keys are dropped.",
+        "Keys longer than 4096 bytes are dropped.",
+    )
     assert source.key_names == ("key",)
     assert os.listdir(temporary) == []
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.keys.buffers import has_offsets
+from hushcount.keys.buffers import has_offsets, longest
 
 # Bytes to which the rows of a slice may expand when each takes its own copy of a shared value.
 EXPANDED = 1 << 26
@@ -42,10 +42,19 @@ def slices(columns: Sequence[pa.Array], most: int) -> Iterator[list[pa.Array]]:
             cut = stop
 
 
+def is_shared(kind: pa.DataType) -> bool:
+    """Return whether rows of a type can share a value."""
+    types = pa.types
+    views = types.is_string_view(kind) or types.is_binary_view(kind)
+    return bool(types.is_dictionary(kind) or types.is_run_end_encoded(kind) or views)
+
+
 def _shared_sizes(column: pa.Array) -> Sizes | None:
-    """Return the bytes of each row's value if rows can share a value, None if each has its own."""
+    """Return the bytes of each row's value if rows share values and may be too many, else None."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind) and has_offsets(kind.value_type):
+        if longest(column.dictionary) * len(column) <= EXPANDED:  # as is usual
+            return None
         return _plain(pc.binary_length(column.dictionary).take(column.indices))
     if types.is_run_end_encoded(kind) and has_offsets(kind.value_type):
         runs = pa.RunEndEncodedArray.from_arrays(column.run_ends, pc.binary_length(column.values))
