@@ -1,6 +1,7 @@
 # make demo   the main job on bundled data
 # make test   the whole test suite
 # make cover  the unit and property tests, with a floor under the share of lines that they run
+# make soak   real runs under random signals for five minutes (SECONDS=n for another time)
 # make lint   style, format and types
 # make bench  speed and memory against other programs
 # make dist   wheel and sdist under dist/, with docs, proofs and changelog inside
@@ -16,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(VENV)-lock/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
 	--no-emit-trusted-host --no-emit-find-links --no-header --no-annotate --strip-extras --allow-unsafe
 
-.PHONY: demo test cover lint bench dist lock clean
+.PHONY: demo test cover soak lint bench dist lock clean
 
 demo: $(VENV)/runtime
 	@echo "The first run compiles the counting loops: a few seconds."
@@ -28,6 +29,9 @@ test: $(VENV)/dev
 # The floor is fail_under in pyproject.toml.
 cover: $(VENV)/dev
 	$(BIN)/python -m pytest -n 2 tests/unit tests/property --cov --cov-report=term
+
+soak: $(VENV)/dev
+	$(BIN)/python -m tests.soak $(or $(SECONDS),300)
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
-"""Ctrl-C, SIGTERM and SIGKILL for real: nothing half-written, and a run that continues."""
+"""Signals and SIGKILL for real: nothing half-written, and a run that continues."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.soak import runs
+from tests.soak.runs import facts
 
 import hushcount as hc
 from hushcount.jobs.run import Request
@@ -36,13 +39,6 @@ def data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     key = "'key' || (hash(i) % 1000 * (hash(i) % 1000) // 900)"
     duckdb.sql(f"COPY (SELECT {key} AS item FROM range({ROWS}) r(i)) TO 'a.parquet'")
-
-
-def facts(path):
-    """All that a release depends on."""
-    shape = hc.load(path).shape()
-    counts = dict(zip(shape.keys.to_pylist(), shape.counts.tolist(), strict=True))
-    return counts, shape.floor, hc.load(path).total
 
 
 def kill_after(batches):
@@ -80,7 +76,8 @@ def test_killed_and_continued():
 
 def start(*options):
     budget = ["--epsilon", "1", "--delta", "1e-6", "--output", "top.csv", "--counters", "300"]
-    command = [sys.executable, "-m", "hushcount", "top", "events.txt", "--format", "lines", *budget, *options]
+    program = f"{runs.FOREGROUND}\nimport sys; from hushcount.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "top", "events.txt", "--format", "lines", *budget, *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -102,7 +99,7 @@ def _open_names(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", runs.SIGNALS)
 def test_interrupted_while_it_waits_for_a_pipe(number):
     os.mkfifo("events.txt")
     process = start()
@@ -115,13 +112,53 @@ def test_interrupted_while_it_waits_for_a_pipe(number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", runs.SIGNALS)
 def test_interrupted_while_it_counts(number):
     Path("events.txt").write_bytes(b"key\n" * 60_000_000)
     process = start("--checkpoint", "run.hc")
     wait_until_open(process, "events.txt")
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    again = "Run it again with --checkpoint run.hc to continue."
-    assert (process.returncode, out, err) == (130, "", f"Interrupted; nothing was released. {again}\n")
+    said = {False: "Interrupted; nothing was released.\n", True: runs.PROMISE}[os.path.exists("run.hc")]
+    assert (process.returncode, out, err) == (130, "", said)
     assert set(os.listdir()) - {"run.hc"} == {"a.parquet", "events.txt"}
+
+
+@pytest.fixture
+def whole():
+    runs.make_data()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_every_signal_in_the_middle_of_a_batch_or_a_save_and_continued(whole, number):
+    for moment in (5, 6, 7):
+        ended = runs.run(runs.CHECKPOINTED, [(moment, 0.0, number), (0, 0.0, number)])
+        assert (ended.code, ended.said) == (130, runs.PROMISE)
+        assert hc.load("run.hc").total > 0
+    assert runs.run(runs.CHECKPOINTED).code == 0
+    assert facts("out.hc") == facts("whole.hc")
+    assert sorted(os.listdir()) == ["a.parquet", "out.hc", "whole.hc"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_signals_at_random_moments_lose_nothing(whole, seed):
+    """A short version of `make soak`."""
+    runs.struck_until_it_ends(random.Random(seed), attempts=4)
+
+
+@pytest.mark.slow
+def test_signals_that_were_ignored_stay_ignored(whole):
+    strikes = [(2, 0.0, number) for number in runs.SIGNALS]
+    ended = runs.run(runs.CHECKPOINTED, strikes, disposition="SIG_IGN")
+    assert (ended.code, ended.said) == (0, "out.hc is raw data, not a release: do not publish it.\n")
+    assert facts("out.hc") == facts("whole.hc")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_before_a_checkpoint_exists_nothing_is_promised(number):
+    ended = runs.run(runs.CHECKPOINTED, [(1, 0.3, number)])
+    assert (ended.said == runs.PROMISE) == os.path.exists("run.hc")
+    assert (ended.code, os.path.exists("out.hc")) in ((130, False), (0, True))
