@@ -1,6 +1,14 @@
 """What the whole suite shares: skipped Spark tests are said in a line of their own."""
 
+import signal
+
 from tests.spark_session import SKIPPED
+
+
+def pytest_configure():
+    """Take Ctrl-C back, which a test run in the background of a shell inherits as ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter):

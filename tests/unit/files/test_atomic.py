@@ -100,18 +100,17 @@ def test_a_signal_leaves_all_or_nothing_and_the_message_is_true(monkeypatch, mom
     replace = os.replace
 
     def interrupted(one, other):
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
         replace(one, other)
 
     def run():
         with Outputs() as outputs:
             prepare(outputs, "a.csv", "b.svg")
             if moment == "before":
-                signal.raise_signal(signal.SIGTERM)
+                signal.raise_signal(signal.SIGINT)
             monkeypatch.setattr(os, "replace", interrupted)
             outputs.commit()
 
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with signals.handled():
         signals.leaves("nothing was released.")
         with pytest.raises(KeyboardInterrupt):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 _PLACES = ("query_location", "query_location_length")
+# Lists and structures of values that stand in the query.
+_WRITTEN_OUT = {"list_value", "struct_pack", "row", "map"}
 
 
 def parsed(connection: DuckDBPyConnection, query: str) -> Json:
@@ -71,11 +73,17 @@ def _texts(tree: Json) -> Iterator[str]:
 
 
 def _check_written_out(function: Json) -> None:
-    """Raise if a function that reads files takes a name that the query computes."""
-    if not isinstance(function, dict) or not str(function["function_name"]).startswith("read_"):
-        return
-    arguments = function["children"]
-    first = arguments[0] if isinstance(arguments, list) and arguments else None
-    lists = first.get("function_name") == "list_value" if isinstance(first, dict) else False
-    if isinstance(first, dict) and first.get("class") == "FUNCTION" and not lists:
+    """Raise if a function that reads files takes values that the query computes, such as their names."""
+    reader, *others = _functions(function)
+    if reader.startswith("read_") and not set(others) <= _WRITTEN_OUT:
         raise ParameterError("The SQL query must name its files in full, not compute their names.")
+
+
+def _functions(tree: Json) -> list[str]:
+    """Return the functions that are called in a part of a query, the outermost first."""
+    if isinstance(tree, list):
+        return [name for value in tree for name in _functions(value)]
+    if not isinstance(tree, dict):
+        return []
+    own = [str(tree["function_name"])] if "function_name" in tree else []
+    return own + _functions(list(tree.values()))

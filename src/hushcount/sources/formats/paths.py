@@ -31,10 +31,10 @@ def find_inputs(path: str, format: str | None) -> tuple[list[Input], str]:  # no
 
 
 def _input(name: str, format: str) -> Input:  # noqa: A002
-    try:
-        name.encode()
-    except UnicodeEncodeError:  # the libraries that read files take no other names
-        raise DataError(f"{name!a} is a file name that is not valid UTF-8; rename the file.") from None
+    # The libraries that read files take no other names.
+    attempt(
+        lambda _: DataError(f"{name!a} is a file name that is not valid UTF-8; rename the file."), name.encode
+    )
     return _prepared(file_input(name), format)
 
 
