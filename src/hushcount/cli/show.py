@@ -1,20 +1,22 @@
-"""What people see: tables on standard output, words and progress on standard error."""
+"""What people see: tables on standard output, messages and progress on standard error."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from hushcount.errors import DataError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    import pyarrow as pa
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
     from hushcount.jobs.run import Progress
@@ -22,14 +24,15 @@ if TYPE_CHECKING:
     from hushcount.releases.tree import TreeRelease
 
 TERMINAL_ROWS = 50
-PIPE_WIDTH = 100
 
 
 def warn(sentence: str) -> None:
-    """One sentence that must not be overlooked."""
+    """Print one sentence that must not be overlooked."""
     from rich.text import Text
 
-    _print(Text(sentence, style="bold yellow"), err=True)
+    from hushcount.releases.views.tables import visible
+
+    _print(Text(visible(sentence), style="bold yellow"), sys.stderr)
 
 
 def show_release(release: Release, style: str | None, limit: int | None) -> None:
@@ -43,50 +46,65 @@ def show_tree(release: TreeRelease, style: str | None) -> None:
 
 
 def _show(release: Release | TreeRelease, style: str | None, print_table: Callable[[], None]) -> None:
-    from hushcount.releases.views.words import headline
+    from hushcount.releases.views import words
 
-    warn(headline(release.guarantee.unit))
+    warn(words.headline(release.guarantee.unit))
     if style == "json":
-        _print_bytes(release.to_json() + "\n")
+        _print_text(release.to_json() + "\n")
         return
     if style == "table" or sys.stdout.isatty():
         print_table()
     else:
-        from hushcount.releases.views.tables import tsv
+        print_tsv(release.table)
+    empty = words.empty_sentences(release) if len(release) == 0 else ()
+    say(
+        ("Empty", empty),
+        ("Privacy", words.privacy_sentences(release)),
+        ("Accuracy", words.accuracy_sentences(release)),
+        ("Notes", release.notes),
+    )
 
-        _print_bytes("".join(f"{line}\n" for line in tsv(release)))
-    _statements(release)
+
+def print_tsv(table: pa.Table) -> None:
+    """Print a table as tab-separated text, with escapes for what a terminal would obey."""
+    from hushcount.releases.views.tables import tsv_of
+
+    for block in tsv_of(table, terminal=sys.stdout.isatty()):
+        _print_bytes(block, sys.stdout)
 
 
 def say(*groups: tuple[str, Sequence[str]]) -> None:
-    """Words for people on standard error: titles, and beside them their sentences."""
-    _print(_grid(groups), err=True)
+    """Print messages to standard error: titles, and beside them their sentences."""
+    _print(_grid(groups), sys.stderr)
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
-    """Names and values on standard output: aligned on a terminal, tab-separated elsewhere."""
+    """Print names and values to standard output: aligned on a terminal, tab-separated elsewhere."""
     if sys.stdout.isatty():
-        _print(_grid([(name, [value]) for name, value in facts.items()]), err=False)
+        _print(_grid([(name, [value]) for name, value in facts.items()]), sys.stdout)
     else:
-        _print_bytes("".join(f"{name}\t{value}\n" for name, value in facts.items()))
+        _print_bytes("".join(f"{name}\t{value}\n" for name, value in facts.items()), sys.stdout)
 
 
 def _grid(groups: Iterable[tuple[str, Sequence[str]]]) -> Table:
+    """Return titles with their sentences beside them; text of files may be in them, so it is escaped."""
     from rich.table import Table
     from rich.text import Text
+
+    from hushcount.releases.views.tables import visible
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
     for title, sentences in groups:
         for index, sentence in enumerate(sentences):
-            grid.add_row("" if index else title, Text(sentence))
+            grid.add_row("" if index else visible(title), Text(visible(sentence)))
     return grid
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
-    """Megabytes, percent and time left on a terminal; nothing elsewhere."""
+    """Show megabytes, percent and time left on a terminal; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -109,7 +127,7 @@ def progress_bar() -> Iterator[Progress | None]:
 
 
 def megabytes(done: int, size: int | None) -> str:
-    """How much has been read, in words.
+    """Return how much has been read, in words.
 
     >>> megabytes(1_500_000, 12_000_000)
     '1.5 of 12.0 MB'
@@ -120,19 +138,15 @@ def megabytes(done: int, size: int | None) -> str:
 
 
 def print_json(values: dict[str, object]) -> None:
-    """One JSON object on standard output."""
-    _print_bytes(json.dumps(values, ensure_ascii=False) + "\n")
+    """Print one JSON object to standard output."""
+    _print_text(json.dumps(values, ensure_ascii=False) + "\n")
 
 
 def _print_table(release: Release, limit: int | None) -> None:
     from hushcount.releases.views.tables import rich_table
 
     rows = None if limit is not None else TERMINAL_ROWS
-    _print("", err=False)
-    _print(rich_table(release, rows), err=False)
-    _print("", err=False)
-    if len(release) == 0:
-        say(("Empty", ("No key is frequent enough to be published at this budget.",)))
+    _print_framed(rich_table(release, rows, width_of(sys.stdout)))
     if rows is not None and len(release) > rows:
         say(("More", (f"{len(release) - rows:,} further rows: --limit, --output or a pipe shows them.",)))
 
@@ -140,54 +154,71 @@ def _print_table(release: Release, limit: int | None) -> None:
 def _print_tree(release: TreeRelease) -> None:
     from hushcount.releases.views.trees import rich_tree
 
-    _print("", err=False)
-    _print(rich_tree(release, TERMINAL_ROWS), err=False)
-    _print("", err=False)
-    if len(release) == 0:
-        say(("Empty", ("No node is frequent enough to be published at this threshold.",)))
+    _print_framed(rich_tree(release, TERMINAL_ROWS, width_of(sys.stdout)))
     if len(release) > TERMINAL_ROWS:
         say(("More", (f"{len(release) - TERMINAL_ROWS:,} further nodes: --output or a pipe shows them.",)))
 
 
-def _statements(release: Release | TreeRelease) -> None:
-    from hushcount.releases.views.words import accuracy_sentences, privacy_sentences
-
-    say(
-        ("Privacy", privacy_sentences(release)),
-        ("Accuracy", accuracy_sentences(release)),
-        ("Notes", release.notes),
-    )
+def _print_framed(table: Table) -> None:
+    for part in ("", table, ""):
+        _print(part, sys.stdout)
 
 
-def _print(words: Any, err: bool) -> None:
+def _print(words: RenderableType, stream: TextIO) -> None:
     """Print in colours on a terminal, as plain lines elsewhere."""
-    stream = sys.stderr if err else sys.stdout
     if stream.isatty():
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without some characters shows the others
-        _console(stream).print(words)
+        with _outlived(stream):
+            _console(stream).print(words)
         return
     text = io.StringIO()
-    _console(text).print(words)
-    _print_bytes("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()), err)
+    _console(text, width_of(stream)).print(words)
+    _print_bytes("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()), stream)
 
 
-def _console(stream: Any) -> Console:
+def width_of(stream: TextIO) -> int:
+    """Return how many characters a line may have: as COLUMNS or the terminal says, or 100."""
+    from hushcount.releases.views.tables import WIDTH
+
+    if stream.isatty():
+        return _console(stream).width
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) > 0 else WIDTH
+
+
+def _console(stream: TextIO, width: int | None = None) -> Console:
     from rich.console import Console
 
-    width = None if stream.isatty() else PIPE_WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
-def _print_bytes(text: str, err: bool = False) -> None:
-    """UTF-8 whatever the locale says: what is not a terminal is a program or a file."""
+def _print_text(text: str) -> None:
+    """Print JSON to standard output; on a terminal with escapes for what it would obey."""
+    from hushcount.releases.views.tables import visible_json
+
+    _print_bytes(visible_json(text) if sys.stdout.isatty() else text, sys.stdout)
+
+
+def _print_bytes(text: str, stream: TextIO) -> None:
+    """Print UTF-8 whatever the locale says: what is not a terminal is a program or a file."""
+    with _outlived(stream):
+        click.echo(text.encode("utf-8", "surrogatepass"), nl=False, err=stream is sys.stderr)
+
+
+@contextmanager
+def _outlived(stream: TextIO) -> Iterator[None]:
+    """Go on in silence if the reader has closed the pipe, as `head` does; raise for any other failure."""
+    failure: DataError | None = None
     try:
-        click.echo(text.encode("utf-8", "surrogatepass"), nl=False, err=err)
-    except BrokenPipeError:
-        raise
+        yield
+    except BrokenPipeError:  # what is still printed goes nowhere, and the run ends as if all had been read
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
     except OSError as error:
+        name = "error" if stream is sys.stderr else "output"
         reason = (error.strerror or "input/output error").lower()
-        failure = DataError(f"Cannot write to standard {'error' if err else 'output'}: {reason}.")
-    else:
-        return
-    raise failure
+        failure = DataError(f"Cannot write to standard {name}: {reason}.")
+    if failure is not None:
+        raise failure

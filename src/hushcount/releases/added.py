@@ -1,31 +1,58 @@
-"""Releases of several parties added up, for an aggregator that nobody has to trust.
+"""Releases of several parties added up, by somebody whom nobody has to trust with raw data.
 
-Each party releases its own data; what is done with releases costs nothing. The error grows with the number of
-parties: a key that a party did not publish may still have had a count below what that party publishes.
+Each party releases its own data; what is done with releases costs no privacy. The error grows with the number
+of parties: a key that a party did not publish may still have had a count below what that party publishes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.privacy import Guarantee
 from hushcount.releases.release import Release
+from hushcount.releases.reliable import hidden
+from hushcount.releases.tree import TreeRelease
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
+TREES = (
+    "releases must be tables of keys to be added, got a tree: a node that one tree leaves out is in the"
+    " residual of its parent there, so nodes cannot be added one by one. Release one tree of all data"
+    " instead."
+)
+
+
 def add_releases(releases: Sequence[Release]) -> Release:
-    """The sum of releases of disjoint data: counts of equal keys are added.
+    """Add up releases of disjoint data: counts of equal keys are added.
 
     Together they are as private as the least private of them, for one unit that is in one party's data only.
+
+    Parameters
+    ----------
+    releases : sequence of Release
+        Whole releases with the same key columns that protect the same unit. Trees cannot be added.
+
+    Returns
+    -------
+    Release
+        All keys that some party published. Intervals include what the other parties may have left out.
+
+    Raises
+    ------
+    ParameterError
+        If one release is given twice, is a tree, has been cut, or protects another unit.
+    KeyTypeError
+        If the key columns differ.
     """
     import pyarrow as pa
 
     parties = tuple(releases)
+    _check_types(parties)
     _check(parties)
     some = _with_rows(parties)
     names = some[0].keys.column_names
@@ -34,13 +61,22 @@ def add_releases(releases: Sequence[Release]) -> Release:
     order = [("count_sum", "descending"), *((name, "ascending") for name in names)]
     summed = summed.sort_by(order).combine_chunks()
     counts = summed["count_sum"].cast(pa.int64()).combine_chunks()
-    return Release(summed.select(names), _one(counts), _guarantee(parties), SumError(parties))
+    return Release(summed.select(names), _one(counts), _guarantee(parties), AddedError(parties))
 
 
 def _one(counts: pa.Array | pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
     return counts if isinstance(counts, pa.Array) else pa.concat_arrays(counts.chunks)
+
+
+def _check_types(parties: Sequence[object]) -> None:
+    """Raise unless all are tables of keys."""
+    for party in parties:
+        if isinstance(party, TreeRelease):
+            raise ParameterError(TREES)
+        if not isinstance(party, Release):
+            raise ParameterError(f"releases must be a list of releases, got {type(party).__name__} in it.")
 
 
 def _check(parties: tuple[Release, ...]) -> None:
@@ -62,7 +98,7 @@ def _check(parties: tuple[Release, ...]) -> None:
 
 
 def _with_rows(parties: tuple[Release, ...]) -> tuple[Release, ...]:
-    """Those that published something, whose keys have a type; one of them if none did."""
+    """Return those that published something, whose keys have a type; one of them if none did."""
     return tuple(party for party in parties if len(party)) or parties[:1]
 
 
@@ -82,13 +118,16 @@ def _guarantee(parties: tuple[Release, ...]) -> Guarantee:
 
 
 @dataclass(frozen=True, slots=True)
-class SumError:
-    """Each party's interval at its share of the failure; a key it did not publish lies below `hidden`."""
+class AddedError:
+    """The intervals of all parties, each at its share of the failure, added up.
+
+    A count that a party did not publish is at most `hidden` there, up to its noise.
+    """
 
     parties: tuple[Release, ...]
 
     def interval(self, confidence: float) -> tuple[int, int | None]:
-        """One key named beforehand."""
+        """Return the bounds of one key chosen before seeing the result."""
         share = 1 - (1 - confidence) / len(self.parties)
         bounds = [party.error.interval(share) for party in self.parties]
         below = sum(bound[0] for bound in bounds)
@@ -98,40 +137,34 @@ class SumError:
         return below, _sum(above)
 
     def simultaneous(self, confidence: float) -> None:
-        """Not stated: a key may be published by some parties only."""
+        """Return None: a key may be published by some parties only, so nothing is stated for all."""
         return
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Return what the bounds are made of."""
         below, above = self.interval(confidence)
         upper = "" if above is None else f" and at most count + {above}"
         return (
-            f"With confidence {confidence:g} the true count of a key named beforehand is at least"
-            f" count - {below}{upper}.",
+            f"With confidence {confidence:g} the true count of a key chosen before seeing the result is at"
+            f" least count - {below}{upper}.",
             f"count is the sum over {len(self.parties)} parties; each leaves out keys below its threshold.",
         )
 
 
+@runtime_checkable
+class DomainError(Protocol):
+    """An error model that says something about the keys of a public domain only."""
+
+    @property
+    def domain(self) -> object:
+        """All keys that can be published."""
+        ...
+
+
 def _one_domain(parties: tuple[Release, ...]) -> bool:
-    """Whether all parties published keys of the same domain, or of none."""
-    domains = [getattr(party.error, "domain", None) for party in parties]
+    """Return whether all parties published keys of the same domain, or of none."""
+    domains = [party.error.domain if isinstance(party.error, DomainError) else None for party in parties]
     return all(domain == domains[0] for domain in domains)
-
-
-def hidden(party: Release) -> int | None:
-    """The largest count that a party would not have published, None where nothing public says."""
-    stated: int | None = getattr(party.error, "hidden", None)
-    if stated is not None:
-        return stated
-    parameters = party.guarantee.parameters
-    if "offset" in parameters:
-        return int(parameters["offset"])
-    if "threshold" in parameters:
-        return max((party.floor or 0) + int(parameters["threshold"]) - 1, 0)
-    rows = parameters.get("candidates")  # the largest are published, whatever they are
-    if rows is None:
-        return None
-    return int(party.counts[len(party) - 1].as_py()) if len(party) >= int(rows) else 0
 
 
 def _plus(one: int | None, other: int | None) -> int | None:

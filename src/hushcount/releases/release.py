@@ -5,14 +5,15 @@ Every number in it is a function of noisy values and public parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from hushcount.privacy import LARGEST_COUNT, Guarantee, check_confidence, check_count
+from hushcount.releases.accuracy import EVENTS, RELIABLE, Accuracy, Counted, ErrorModel, RowErrorModel
 from hushcount.releases.writers import Published, plain_rows
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
     from hushcount.releases.estimators import Weight
@@ -21,56 +22,31 @@ if TYPE_CHECKING:
 JSON_VERSION = 1
 
 
-class ErrorModel(Protocol):
-    """How far a published count may lie from the truth, from public numbers only."""
-
-    def interval(self, confidence: float) -> tuple[int, int | None]:
-        """(below, above): one key's true count lies in [count - below, count + above].
-
-        `above` is None where no public number bounds the count from above.
-        """
-        ...
-
-    def simultaneous(self, confidence: float) -> tuple[int, int | None] | None:
-        """The same for all published keys at once; None where no public number bounds them."""
-        ...
-
-    def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What is behind the bounds, in words."""
-        ...
-
-
-@runtime_checkable
-class RowErrorModel(ErrorModel, Protocol):
-    """An error model whose bounds differ from row to row."""
-
-    def columns(self, counts: Any, confidence: float) -> Mapping[str, Any]:
-        """The columns of the table (count, lower, upper, ...) for what was published."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """Bounds on the error of a release at one confidence."""
-
-    confidence: float
-    below: int
-    above: int | None
-    simultaneous_below: int | None
-    simultaneous_above: int | None
-    sentences: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """The bounds as plain values for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Release(Published):
     """A differentially private table of keys and counts with its guarantee.
 
-    `keys` has one column a key column; `counts` is aligned with it. Rows are sorted by count
-    (descending), then by key, whatever the order of the stream was.
+    Parameters
+    ----------
+    keys : pyarrow.Table
+        One column for each key column. Rows are sorted by count (descending), then by key, whatever the
+        order of the stream was.
+    counts : pyarrow.Array
+        The noisy counts, aligned with `keys`.
+    guarantee : Guarantee
+        What is protected, how well, and under which assumptions.
+    error : ErrorModel
+        How far counts may lie from the truth.
+    floor : int, optional
+        The noisy floor: what the sketch may have overcounted a key by, or left out of it.
+    notes : tuple of str
+        Further sentences about public facts.
+    confidence : float
+        The confidence of the intervals in `table`.
+    whole : bool
+        Whether all published rows are there; False once some have been cut.
+    counted : Counted
+        What a count is a number of.
     """
 
     keys: pa.Table
@@ -80,18 +56,27 @@ class Release(Published):
     floor: int | None = None
     notes: tuple[str, ...] = ()
     confidence: float = 0.95
-    whole: bool = True  # False once rows have been cut
+    whole: bool = True
+    counted: Counted = EVENTS
 
     @classmethod
     def of(
         cls,
         keys: pa.Array,
-        counts: Any,
+        counts: npt.ArrayLike,
         guarantee: Guarantee,
         error: ErrorModel,
         floor: int | None = None,
     ) -> Release:
-        """Sort a mechanism's output by noisy count and key."""
+        """Return a mechanism's output sorted by noisy count and key.
+
+        Parameters
+        ----------
+        keys, counts
+            The published keys and their noisy counts, in any order.
+        guarantee, error, floor
+            As for the release itself.
+        """
         import pyarrow as pa
 
         table = pa.table({"key": keys, "count": pa.array(counts, pa.int64())})
@@ -110,7 +95,7 @@ class Release(Published):
     def table(self) -> pa.Table:
         """The rows: key columns, count, lower, upper (per key, at `confidence`, clipped at 0).
 
-        `upper` is null where no public number bounds the count from above.
+        `upper` is null if no public number bounds the count from above.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -128,6 +113,7 @@ class Release(Published):
         return table.append_column("lower", lower).append_column("upper", upper)
 
     def _table_by_row(self, error: RowErrorModel) -> pa.Table:
+        """Return the table of an error model that has its own columns."""
         import pyarrow as pa
 
         table = self.keys
@@ -168,37 +154,100 @@ class Release(Published):
         return estimate_sum(self, predicate, g, estimator)
 
     def accuracy(self, confidence: float = 0.95) -> Accuracy:
-        """The bounds at `confidence`: per key, and for all published keys at once."""
+        """Return bounds on the error: for one key, and for all published keys at once.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            The probability with which the bounds hold for a key chosen before seeing the result.
+        """
         checked = check_confidence(confidence)
         together = self.error.simultaneous(checked) or (None, None)
-        return Accuracy(
-            checked, *self.error.interval(checked), together[0], together[1], self.error.sentences(checked)
-        )
+        interval = self.error.interval(checked)
+        meaning = (self.counted.meaning,) if self.counted.meaning else ()
+        said = (*meaning, *self.error.sentences(checked), *self._reliably())
+        return Accuracy(checked, *interval, together[0], together[1], said)
+
+    def _reliably(self) -> tuple[str, ...]:
+        """Return the sentence on the smallest count that is published reliably, if it is known."""
+        if isinstance(self.error, RowErrorModel):  # of samples and local reports: their sentences say it
+            return ()
+        count = self.smallest_reliable()
+        if count is None:
+            return ()
+        needed = f"{count:,} {self.counted.noun}"
+        return (f"A key of at least {needed} is published with probability {RELIABLE:g} or more.",)
+
+    def smallest_reliable(self, probability: float = RELIABLE) -> int | None:
+        """Return a count from which on a key is published with at least this probability.
+
+        Parameters
+        ----------
+        probability : float, default 0.95
+            Strictly between 0.5 and 1.
+
+        Returns
+        -------
+        int or None
+            None if no public number tells.
+        """
+        from hushcount.releases.reliable import smallest_reliable
+
+        return smallest_reliable(self, probability)
 
     def with_keys(self, keys: pa.Table) -> Release:
-        """The same rows with their keys decoded."""
+        """Return the same rows with other keys.
+
+        Parameters
+        ----------
+        keys : pyarrow.Table
+            One row for each count, in the same order: usually the keys as the source had them.
+        """
         return replace(self, keys=keys)
 
+    def counting(self, counted: Counted) -> Release:
+        """Return the same release, whose accuracy and JSON say what is counted.
+
+        Parameters
+        ----------
+        counted : Counted
+            What a count is a number of.
+        """
+        return replace(self, counted=counted)
+
     def limit(self, rows: int) -> Release:
-        """The first rows (a function of what is published, so it costs nothing)."""
+        """Return the first rows; a function of what is published, so it costs no privacy.
+
+        Parameters
+        ----------
+        rows : int
+            The number of rows to keep, at least 1.
+        """
         stop = check_count("limit", rows, most=LARGEST_COUNT)
         return replace(self, keys=self.keys.slice(0, stop), counts=self.counts.slice(0, stop), whole=False)
 
     def at_least(self, count: int) -> Release:
-        """The rows whose noisy count is at least `count` (costs nothing)."""
+        """Return the rows with a noisy count of at least `count`; costs no privacy.
+
+        Parameters
+        ----------
+        count : int
+            The smallest count to keep, at least 0.
+        """
         import pyarrow.compute as pc
 
-        least = check_count("min_count", count, least=0, most=LARGEST_COUNT)
-        mask = pc.greater_equal(self.counts, least)
+        smallest = check_count("min_count", count, least=0, most=LARGEST_COUNT)
+        mask = pc.greater_equal(self.counts, smallest)
         return replace(self, keys=self.keys.filter(mask), counts=self.counts.filter(mask), whole=False)
 
     def to_dict(self) -> dict[str, object]:
-        """The whole release as plain, versioned values."""
+        """Return the whole release as plain, versioned values."""
         return {
             "hushcount": JSON_VERSION,
             "kind": "release",
             "guarantee": self.guarantee.to_dict(),
             "accuracy": self.accuracy(self.confidence).to_dict(),
+            "counted": self.counted.meaning or f"count is the number of {self.counted.noun} with this key.",
             "floor": self.floor,
             "notes": list(self.notes),
             "rows": plain_rows(self.table),
@@ -206,7 +255,7 @@ class Release(Published):
 
 
 def in_short(what: str, promise: Guarantee) -> str:
-    """What was released and how well it is protected, in one line."""
+    """Return what was released and how well it is protected, in one line."""
     return (
         f"<{what}: ({promise.epsilon:g}, {promise.delta:g})-DP"
         f" for one {promise.unit.name}, by {promise.mechanism}>"
@@ -214,4 +263,5 @@ def in_short(what: str, promise: Guarantee) -> str:
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

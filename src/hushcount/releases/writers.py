@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import atomic_file
+from hushcount.files.atomic import Outputs
 from hushcount.privacy import check_confidence
+from hushcount.registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+PathLike = str | os.PathLike[str]
 
 
 class Published:
@@ -35,89 +39,147 @@ class Published:
             ...
 
     def at_confidence(self, confidence: float) -> Self:
-        """The same release with intervals at another confidence."""
+        """Return the same release with intervals at another confidence.
+
+        Parameters
+        ----------
+        confidence : float
+            Strictly between 0 and 1, such as 0.99; a larger one makes wider intervals. Costs no privacy.
+        """
         return self._with(confidence=check_confidence(confidence))
 
     def with_notes(self, *notes: str) -> Self:
-        """The same release with further sentences about public facts."""
+        """Return the same release with further sentences.
+
+        Parameters
+        ----------
+        *notes : str
+            Whole sentences about public facts; they are printed and written with the release.
+        """
         return self._with(notes=self.notes + notes)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table as a pandas frame."""
+        """Return the table as a pandas frame."""
         return self.table.to_pandas()
 
     def to_json(self) -> str:
-        """The whole release as one line of JSON."""
+        """Return the whole release as one line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as .csv, .tsv, .parquet or (with its guarantee) .json, atomically."""
+    def write(self, path: PathLike) -> None:
+        """Write the table to a file, which appears whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            Its ending is the format: .csv, .tsv, .parquet, or .json, which has the guarantee as well.
+
+        Raises
+        ------
+        ParameterError
+            If the path has another ending.
+        DataError
+            If the file cannot be written.
+        """
+        with Outputs() as outputs:
+            self.prepare(path, outputs)
+            outputs.commit()
+
+    def prepare(self, path: PathLike, outputs: Outputs) -> None:
+        """Write the table to a file that appears together with the others of `outputs`.
+
+        Parameters
+        ----------
+        path : path
+            As for `write`.
+        outputs : Outputs
+            The files of one run; its `commit` renames all of them.
+        """
         writer = check_output(path)
-        with atomic_file(path) as stream:
+        with outputs.file(path) as stream:
             writer(self, stream)
 
-    def _with(self, **changes: Any) -> Self:
+    def _with(self, **changes: object) -> Self:
+        """Return a copy with some fields changed."""
         changed: Self = replace(self, **changes)  # type: ignore[type-var]
         return changed
 
 
-def check_output(path: str | os.PathLike[str]) -> Any:
+Writer = Callable[[Published, BinaryIO], None]
+_HERE = "hushcount.releases.writers"
+WRITERS: Registry[Writer] = Registry(
+    "output",
+    {
+        ".csv": f"{_HERE}:write_csv",
+        ".tsv": f"{_HERE}:write_tsv",
+        ".parquet": f"{_HERE}:write_parquet",
+        ".json": f"{_HERE}:write_json",
+    },
+)
+
+
+def check_output(path: PathLike) -> Writer:
     """Return the writer for a path's ending, or raise."""
-    writer = _WRITERS.get(Path(path).suffix.lower())
-    if writer is None:
-        raise ParameterError(f"output must end in one of {', '.join(_WRITERS)}, got {path}.")
-    return writer
+    ending = Path(path).suffix.lower()
+    if ending not in WRITERS:
+        raise ParameterError(f"output must end in one of {', '.join(WRITERS)}, got {os.fspath(path)}.")
+    return WRITERS[ending]
 
 
-def _write_csv(release: Published, stream: BinaryIO) -> None:
+def write_csv(release: Published, stream: BinaryIO) -> None:
+    """Write comma-separated text with a header."""
     _write_separated(release, stream, ",")
 
 
-def _write_tsv(release: Published, stream: BinaryIO) -> None:
+def write_tsv(release: Published, stream: BinaryIO) -> None:
+    """Write tab-separated text with a header."""
     _write_separated(release, stream, "\t")
 
 
 def _write_separated(release: Published, stream: BinaryIO, delimiter: str) -> None:
-    import pyarrow as pa
     from pyarrow import csv
 
-    table = release.table
-    for index, column in enumerate(table.column_names):
-        if _is_binary(table.schema.types[index]):
-            text = pa.array([_plain_value(value) for value in table[column].to_pylist()], pa.string())
-            table = table.set_column(index, column, text)
-    csv.write_csv(table, stream, csv.WriteOptions(delimiter=delimiter))
+    csv.write_csv(with_texts(release.table), stream, csv.WriteOptions(delimiter=delimiter))
 
 
-def _is_binary(kind: pa.DataType) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind))
-
-
-def _write_parquet(release: Published, stream: BinaryIO) -> None:
+def write_parquet(release: Published, stream: BinaryIO) -> None:
+    """Write the typed table, with the guarantee as JSON in its metadata."""
     from pyarrow import parquet
 
     guarantee = json.dumps({**release.to_dict(), "rows": None})
-    table = release.table.replace_schema_metadata({"hushcount": guarantee})
-    parquet.write_table(table, stream)
+    parquet.write_table(release.table.replace_schema_metadata({"hushcount": guarantee}), stream)
 
 
-def _write_json(release: Published, stream: BinaryIO) -> None:
-    stream.write(release.to_json().encode() + b"\n")
-
-
-_WRITERS = {".csv": _write_csv, ".tsv": _write_tsv, ".parquet": _write_parquet, ".json": _write_json}
+def write_json(release: Published, stream: BinaryIO) -> None:
+    """Write one line of JSON."""
+    stream.write(release.to_json().encode("utf-8", "surrogatepass") + b"\n")
 
 
 def plain_rows(table: pa.Table) -> list[dict[str, object]]:
-    """The rows of a table as plain values for JSON."""
-    return [{name: _plain_value(value) for name, value in row.items()} for row in table.to_pylist()]
+    """Return the rows of a table as plain values for JSON."""
+    return list(with_texts(table).to_pylist())
 
 
-def _plain_value(value: object) -> object:
-    if isinstance(value, int | float | str) or value is None:
-        return value
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    return str(value)
+def with_texts(table: pa.Table) -> pa.Table:
+    """Return a table of numbers, bools and texts: all other keys are written as text.
+
+    Neither JSON nor CSV has dates or bytes, and Python's own dates end with the year 9999.
+    """
+    import pyarrow as pa
+
+    from hushcount.keys.text import key_text
+
+    for index, field in enumerate(table.schema):
+        if not _is_plain(field.type):
+            texts = [key_text(chunk) for chunk in table.column(index).chunks]
+            table = table.set_column(index, field.name, pa.chunked_array(texts, pa.string()))
+    return table
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Return whether JSON and CSV have values of this type."""
+    from pyarrow import types
+
+    numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(check(kind) for check in numbers + texts)

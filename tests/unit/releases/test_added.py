@@ -7,13 +7,15 @@ import pyarrow as pa
 import pytest
 from tests.releases import FixedError, release_of
 from tests.seeded_bits import SeededBits
+from tests.unit.releases.tree_example import tree
 
 import hushcount as hc
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.registry import release
 from hushcount.privacy import RESULT_ROW
-from hushcount.releases.added import add_releases, hidden
+from hushcount.releases.added import add_releases
+from hushcount.releases.reliable import hidden
 from hushcount.sketches.tracked import TrackedSketch
 
 
@@ -40,7 +42,7 @@ def test_bounds_add_up_with_what_was_not_published():
     assert total.error.interval(0.95) == (10, 2 + 25 + 3 + 25)
     assert total.accuracy().simultaneous_below is None
     assert total.accuracy().sentences == (
-        "With confidence 0.95 the true count of a key named beforehand is at least count - 10"
+        "With confidence 0.95 the true count of a key chosen before seeing the result is at least count - 10"
         " and at most count + 55.",
         "count is the sum over 2 parties; each leaves out keys below its threshold.",
     )
@@ -130,4 +132,18 @@ def test_what_cannot_be_added_is_refused():
     rows = release(sketch, epsilon=1.0, delta=1e-6, unit=RESULT_ROW)
     assert refused(ParameterError, [one, rows]) == (
         "releases must protect the same unit to be added, got event and row of the SQL result."
+    )
+
+
+def test_trees_are_not_added_and_the_reason_is_given():
+    """Before, an AttributeError."""
+    text = (
+        "releases must be tables of keys to be added, got a tree: a node that one tree leaves out is in the"
+        " residual of its parent there, so nodes cannot be added one by one. Release one tree of all data"
+        " instead."
+    )
+    assert refused(ParameterError, [tree(), tree()]) == text
+    assert refused(ParameterError, [release_of([("a", 50)]), tree()]) == text
+    assert refused(ParameterError, [release_of([("a", 50)]), 3]) == (
+        "releases must be a list of releases, got int in it."
     )

@@ -5,8 +5,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 from tests.releases import FixedError, release_of
+from tests.unit.releases.tree_example import tree
 
 from hushcount.errors import DataError, ParameterError
+from hushcount.files.atomic import Outputs
+from hushcount.releases.accuracy import Counted
+from hushcount.releases.views.icicle import prepare_icicle
+from hushcount.releases.views.tables import tsv
 
 ROWS = [("b", 10), ("a", 10), ("c", 300), ("d", 1)]
 
@@ -47,7 +52,10 @@ def test_confidence():
         "above": 2,
         "simultaneous_below": 9,
         "simultaneous_above": 8,
-        "sentences": ("True with confidence 0.5.",),
+        "sentences": (
+            "True with confidence 0.5.",
+            "A key of at least 28 events is published with probability 0.95 or more.",
+        ),
     }
     with pytest.raises(ParameterError, match=r"^confidence must be strictly between 0 and 1, got 1\.$"):
         release.accuracy(1)
@@ -108,6 +116,62 @@ def test_write_bytes(tmp_path, kind):
     assert (tmp_path / "t.csv").read_text().splitlines()[1] == '"\\xff",10,5,12'
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        (pa.timestamp("us", "GMT+05:30"), 0, "1970-01-01 05:30:00+05:30"),
+        (pa.timestamp("us"), 2**63 - 1, "+294247-01-10 04:00:54.775807"),
+        (pa.date32(), 2932897, "+10000-01-01"),
+    ],
+)
+def test_any_time_is_written(tmp_path, kind, value, text):
+    """Before, such a table was lost after counting, or showed another year."""
+    keys = pa.array([value], pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+    release = release_of([(value, 9)], kind=pa.int64()).with_keys(pa.table({"key": keys}))
+    release.write(tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text().splitlines()[1] == f'"{text}",9,4,11'
+    assert json.loads(release.to_json())["rows"][0]["key"] == text
+    assert "".join(tsv(release)).splitlines()[1] == f"{text}\t9\t4\t11"
+
+
+def test_files_follow_the_umask_or_the_file_they_replace(tmp_path):
+    before = os.umask(0o027)
+    try:
+        release_of(ROWS).write(tmp_path / "new.csv")
+        (tmp_path / "old.csv").touch()
+        os.chmod(tmp_path / "old.csv", 0o604)
+        release_of(ROWS).write(tmp_path / "old.csv")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new.csv").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "old.csv").stat().st_mode & 0o777 == 0o604
+
+
+def test_files_of_one_run_appear_together(tmp_path):
+    release = release_of(ROWS)
+    with Outputs() as outputs:
+        release.prepare(tmp_path / "t.csv", outputs)
+        prepare_icicle(tree(), tmp_path / "t.svg", outputs)
+        assert not (tmp_path / "t.csv").exists()
+        outputs.commit()
+        assert sorted(path.name for path in tmp_path.glob("t.*")) == ["t.csv", "t.svg"]
+    with Outputs() as outputs:  # left without a commit
+        release.prepare(tmp_path / "u.csv", outputs)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.svg"]
+
+
+def test_a_release_says_what_is_counted():
+    users = Counted("users", "count is the number of users who kept this key.")
+    release = release_of(ROWS).counting(users)
+    sentences = release.accuracy().sentences
+    assert sentences[0] == users.meaning
+    assert sentences[-1] == "A key of at least 28 users is published with probability 0.95 or more."
+    assert json.loads(release.to_json())["counted"] == users.meaning
+    assert json.loads(release_of(ROWS).to_json())["counted"] == (
+        "count is the number of events with this key."
+    )
+
+
 def test_write_refuses(tmp_path):
     release = release_of(ROWS)
     text = r"^output must end in one of \.csv, \.tsv, \.parquet, \.json, got top\.xls\.$"
@@ -115,7 +179,10 @@ def test_write_refuses(tmp_path):
         release.write("top.xls")
     with pytest.raises(DataError) as caught:
         release.write(tmp_path / "none" / "top.csv")
-    assert str(caught.value) == f"Cannot write {tmp_path}/none/top.csv: no such file or directory."
+    assert (
+        str(caught.value)
+        == f"Cannot write {tmp_path}/none/top.csv: the folder {tmp_path}/none does not exist."
+    )
 
 
 def test_pandas():

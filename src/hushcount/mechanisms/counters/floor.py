@@ -97,11 +97,7 @@ class FloorError:
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""
         below, above = self.interval(confidence)
-        return (
-            lies_between(confidence, below, above),
-            f"count is an upper estimate with noise; the noisy floor {self.floor} bounds what the sketch"
-            " may have added to it.",
-        )
+        return lies_between(confidence, below, above), overcounted(self.floor)
 
     def _bounds(self, failure: float, keys: int) -> tuple[int, int]:
         # above fails if some z < -above, below only if some z - z0 > below - floor; no floor lies below 0
@@ -110,6 +106,16 @@ class FloorError:
         spent = thresholds.any_of(keys, float(self.law.tail(above + 1)))
         noise = thresholds.largest_difference(float(self.law.epsilon), failure - spent, keys) - 1
         return max(self.floor, 0) + noise, above
+
+
+def overcounted(floor: int) -> str:
+    """Return what the noisy floor says about the counts, which are never too low but for noise."""
+    if floor <= 0:
+        return "What the sketch may overcount a key by is less than the noise."
+    return (
+        f"The sketch may overcount a key by about {floor:,}, which the interval includes; more counters lower"
+        " this."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,8 +221,11 @@ class PureError:
         named = f"With confidence {confidence:g} the true count of a key of the domain, named beforehand,"
         last = "A large domain always shows some keys that never occurred: compare counts with the bounds."
         if above is None:
-            return (f"{named} is at least count - {below_count}.", last)
-        return (f"{named} lies between count - {below_count} and count + {above}.", last)
+            unknown = "count is a lower estimate; max_events would bound what the sketch left out of it."
+            return (f"{named} is at least count - {below_count}.", unknown, last)
+        left_out = f"the sketch may have left out up to {self.left_out:,} of it"
+        known = f"{named} lies between count - {below_count} and count + {above}."
+        return (known, f"count is a lower estimate; {left_out}, by max_events and its counters.", last)
 
     def _bounds(self, failure: float) -> tuple[int, int | None]:
         rounding = 1 if self.units > 1 else 0

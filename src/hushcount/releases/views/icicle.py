@@ -1,16 +1,22 @@
-"""An icicle of a tree release as SVG: columns are nesting, heights are totals, dim space is the residual."""
+"""An icicle of a tree release as SVG.
+
+Each column is one level of nesting, the height of a box is its total, and what no box to its right covers is
+its residual.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from colorsys import hls_to_rgb
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import atomic_file
+from hushcount.files.atomic import Outputs
 from hushcount.releases.views.tables import visible
+from hushcount.releases.views.trees import unpadded
 
 if TYPE_CHECKING:
     from hushcount.releases.tree import TreeRelease
@@ -61,14 +67,21 @@ def check_plot(path: str | os.PathLike[str]) -> None:
 
 
 def write_icicle(release: TreeRelease, path: str | os.PathLike[str]) -> None:
-    """Write the picture as an SVG file, atomically."""
+    """Write the picture as an SVG file, which appears whole or not at all."""
+    with Outputs() as outputs:
+        prepare_icicle(release, path, outputs)
+        outputs.commit()
+
+
+def prepare_icicle(release: TreeRelease, path: str | os.PathLike[str], outputs: Outputs) -> None:
+    """Write the picture to an SVG file that appears together with the others of `outputs`."""
     check_plot(path)
-    with atomic_file(path) as stream:
+    with outputs.file(path) as stream:
         stream.write(icicle(release).encode("utf-8", "replace"))
 
 
 def icicle(release: TreeRelease) -> str:
-    """The picture as SVG text."""
+    """Return the picture as SVG text."""
     roots = boxes(release)
     columns = max((box.depth for box in roots), default=1)
     width = max(WIDTH, 2 * MARGIN + columns * NARROWEST)
@@ -87,16 +100,17 @@ def icicle(release: TreeRelease) -> str:
 
 
 def _height(roots: list[Box], release: TreeRelease) -> int:
-    """As high as the smallest box needs for its label, within limits."""
+    """Return a height at which the smallest box has room for its label, within limits."""
     whole = sum(box.size for box in roots)
     smallest = max(min(release.rows.totals.tolist(), default=1), 1)
     return int(min(max(LEAST_HEIGHT, (LINE + 1) * whole / smallest), MOST_HEIGHT))
 
 
 def boxes(release: TreeRelease) -> list[Box]:
-    """The outermost boxes: nodes without a published ancestor, in the order of the table."""
+    """Return the outermost boxes: nodes without a published ancestor, in the order of the table."""
     rows = release.rows
-    columns = (rows.nodes.to_pylist(), rows.levels.tolist(), rows.residuals.tolist(), rows.totals.tolist())
+    labels = [unpadded(label) for label in rows.nodes.to_pylist()]
+    columns = (labels, rows.levels.tolist(), rows.residuals.tolist(), rows.totals.tolist())
     made = [Box(*values) for values in zip(*columns, strict=True)]
     parents = rows.parents.tolist()
     for box, parent in zip(reversed(made), reversed(parents), strict=True):  # children before parents
@@ -122,12 +136,12 @@ def _head(release: TreeRelease) -> Iterator[str]:
 def _foot(release: TreeRelease, top: float) -> Iterator[str]:
     words = "The height of a box is its noisy total; what no box to its right covers is its residual."
     if not len(release):
-        words = "No node is frequent enough to be published at this threshold and budget."
+        words = f"No node was published: a node needs a noisy residual of at least {release.threshold:,}."
     yield f'<text x="{MARGIN}" y="{top + 32:.0f}" class="words">{words}</text>'
 
 
 def _drawn(roots: list[Box], whole: Place) -> Iterator[str]:
-    """All boxes from the left; `whole` has the width of one column."""
+    """Yield all boxes from the left; `whole` has the width of one column."""
     scale = whole.height / max(sum(box.size for box in roots), 1)
     top = whole.top
     for index, box in enumerate(roots):
@@ -139,7 +153,7 @@ def _drawn(roots: list[Box], whole: Place) -> Iterator[str]:
 
 
 def _inner(box: Box, place: Place, scale: float, colour: tuple[int | None, int]) -> Iterator[str]:
-    """The boxes inside one box, in the next column."""
+    """Yield the boxes inside one box, in the next column."""
     branch, depth = colour
     top = place.top
     for index, inner in enumerate(box.inner):
@@ -151,9 +165,16 @@ def _inner(box: Box, place: Place, scale: float, colour: tuple[int | None, int])
 
 
 def _colour(branch: int | None, depth: int) -> str:
+    """Return the colour of a box as hex, which every renderer knows: paler with each column."""
     if branch is None:
-        return "hsl(215,16%,88%)"
-    return f"hsl({HUES[branch % len(HUES)]},{60 - 3 * min(depth, 8)}%,{74 + 2 * min(depth, 8)}%)"
+        return _hex(215, 0.16, 0.88)
+    paler = min(depth, 8)
+    return _hex(HUES[branch % len(HUES)], 0.60 - 0.03 * paler, 0.74 + 0.02 * paler)
+
+
+def _hex(hue: int, saturation: float, lightness: float) -> str:
+    parts = hls_to_rgb(hue / 360, lightness, saturation)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
 
 
 def _box(box: Box, place: Place, colour: str) -> Iterator[str]:
@@ -169,7 +190,7 @@ def _box(box: Box, place: Place, colour: str) -> Iterator[str]:
 
 
 def _label(label: str, total: str, place: Place) -> Iterator[str]:
-    """The name on the left, the total on the right if both have room; a tall box has it below."""
+    """Yield the name on the left and the total on the right, or below it in a tall box, if there is room."""
     letters = int((place.width - 12) / LETTER)
     tall = place.height >= 2 * LINE + 4
     room = letters if tall else letters - len(total) - 1

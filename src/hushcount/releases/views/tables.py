@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from hushcount.releases.writers import with_texts
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from rich.table import Table
 
     from hushcount.releases.release import Release
     from hushcount.releases.writers import Published
 
+WIDTH = 100  # of a table whose reader's width is not known
 BAR_CELLS = 20
+FEWEST_BAR_CELLS = 4  # a shorter bar shows nothing, so it is left out
+KEY_CELLS = 12  # that a bar leaves to each column of keys
+GAP = 3  # between two columns
+BLOCK = 4096  # rows that are printed at once
 COMMON = ("count", "lower", "upper")
 EIGHTHS = " ▏▎▍▌▋▊▉"
 FULL = "█"
@@ -21,17 +30,32 @@ TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"
 UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
-def tsv(release: Published) -> Iterator[str]:
-    """Lines of tab-separated text with a header; tabs, line ends and backslashes in keys are escaped."""
-    table = release.table
-    yield "\t".join(name.translate(TSV_ESCAPES) for name in table.column_names)
-    for batch in table.to_batches(4096):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield "\t".join(text(value).translate(TSV_ESCAPES) for value in row)
+def tsv(release: Published, terminal: bool = False) -> Iterator[str]:
+    """Yield tab-separated text with a header, in blocks of many lines.
+
+    Tabs, line ends and backslashes in keys are escaped; on a terminal, whatever could move its cursor too.
+    """
+    return tsv_of(release.table, terminal)
+
+
+def tsv_of(table: pa.Table, terminal: bool = False) -> Iterator[str]:
+    """Yield any table as `tsv` does."""
+    shown = visible if terminal else text
+    yield "\t".join(shown(name.translate(TSV_ESCAPES)) for name in table.column_names) + "\n"
+    for batch in with_texts(table).to_batches(BLOCK):
+        columns = (column.to_pylist() for column in batch.columns)
+        rows = ("\t".join(_cell(value, terminal) for value in row) for row in zip(*columns, strict=True))
+        yield "".join(f"{row}\n" for row in rows)
+
+
+def _cell(value: object, terminal: bool) -> str:
+    """Return a value as it stands between two tabs."""
+    escaped = text(value).translate(TSV_ESCAPES)
+    return visible(escaped) if terminal else escaped
 
 
 def text(value: object) -> str:
-    """A value as text; bytes that are not text are written as escapes, and a missing bound is empty."""
+    """Return a value as text; bytes that are not text become escapes, and a missing bound is empty."""
     if value is None:
         return ""
     if isinstance(value, bytes):
@@ -40,7 +64,7 @@ def text(value: object) -> str:
 
 
 def visible(value: object) -> str:
-    """A key as it may be shown on a terminal: nothing in it can move the cursor or hide.
+    """Return a value as it may be shown on a terminal: nothing in it can move the cursor or hide.
 
     >>> visible("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'
@@ -51,8 +75,20 @@ def visible(value: object) -> str:
     return "".join(_escaped(char) if unicodedata.category(char) in UNSEEN else char for char in shown)
 
 
+def visible_json(line: str) -> str:
+    """Return JSON as it may be shown on a terminal: the same values, with escapes for what it would obey.
+
+    >>> visible_json('"a\u202eb"')
+    '"a\\\\u202eb"'
+    """
+    return "".join(
+        char if char in "\n " or unicodedata.category(char) not in UNSEEN else json.dumps(char)[1:-1]
+        for char in line
+    )
+
+
 def bar(count: float, largest: float, cells: int = BAR_CELLS) -> str:
-    """A bar of block characters, in eighths of a cell.
+    """Return a bar of block characters, in eighths of a cell.
 
     >>> bar(3, 8, cells=2)
     '▊'
@@ -63,53 +99,87 @@ def bar(count: float, largest: float, cells: int = BAR_CELLS) -> str:
     return (FULL * whole + EIGHTHS[rest]).rstrip()
 
 
-def rich_table(release: Release, rows: int | None = None) -> Table:
-    """The table for a terminal: rank, key, count, interval and bar of the first `rows` rows."""
+def bar_cells(width: int, others: Sequence[int]) -> int:
+    """Return how long bars can be beside columns of these widths; 0 if there is no room for them."""
+    left = min(BAR_CELLS, width - sum(others) - GAP * len(others))
+    return left if left >= FEWEST_BAR_CELLS else 0
+
+
+def rich_table(release: Release, rows: int | None = None, width: int = WIDTH) -> Table:
+    """Return the table for a terminal: rank, key, count, interval and bar of the first `rows` rows.
+
+    Keys are shortened and bars left out where `width` has no room for them; numbers never are.
+    """
     from rich.text import Text
 
-    shown = release if rows is None or rows >= len(release) else release.limit(rows)
-    values = shown.table.to_pylist()
-    names = release.keys.column_names
-    largest = max((row["count"] for row in values), default=0)
-    numbers = [(str(rank), _number(row["count"]), interval(row)) for rank, row in enumerate(values, 1)]
-    table = _frame(
-        names, release.confidence, [max(map(len, column)) for column in zip(*numbers, strict=True)]
-    )
-    further = [name for name in shown.table.column_names if name not in (*names, *COMMON)]
+    whole = release if rows is None or rows >= len(release) else release.limit(rows)
+    table, names = with_texts(whole.table), release.keys.column_names
+    columns = {name: table[name].to_pylist() for name in table.column_names}
+    shown = [[visible(value) for value in columns[name]] for name in names]
+    further = {name: [_number(v) for v in columns[name]] for name in columns if name not in (*names, *COMMON)}
+    counts = columns["count"]
+    numbers = [
+        [str(rank) for rank in range(1, len(counts) + 1)],
+        [_number(count) for count in counts],
+        intervals(columns["lower"], columns["upper"]),
+    ]
+    titles = ("#", _count_title(release), f"{100 * release.confidence:g}% interval")
+    widths = [_widest(title, column) for title, column in zip(titles, numbers, strict=True)]
+    keys = [min(_widest(name, column), KEY_CELLS) for name, column in zip(names, shown, strict=True)]
+    cells = bar_cells(width, [*widths, *keys, *(_widest(*column) for column in further.items())])
+    frame = _frame(names, titles, widths, cells)
     for name in further:
-        table.add_column(name, justify="right", style="dim", no_wrap=True)
-    for row, (rank, count, bounds) in zip(values, numbers, strict=True):
-        keys = [Text(visible(row[name]), no_wrap=True, overflow="ellipsis") for name in names]
-        more = [_number(row[name]) for name in further]
-        table.add_row(rank, *keys, count, bounds, bar(row["count"], largest), *more)
+        frame.add_column(name, justify="right", style="dim", no_wrap=True)
+    for row, count in enumerate(counts):
+        labels = [Text(column[row], no_wrap=True, overflow="ellipsis") for column in shown]
+        rank, number, interval = (column[row] for column in numbers)
+        bars = [bar(count, max(counts), cells)] if cells else []
+        frame.add_row(rank, *labels, number, interval, *bars, *(column[row] for column in further.values()))
+    return frame
+
+
+def intervals(lower: Sequence[int | None], upper: Sequence[int | None]) -> list[str]:
+    """Return the intervals of all rows as text; open at the top if nothing public bounds a count."""
+    return [
+        f"from {_number(low)}" if high is None else f"{_number(low)} … {_number(high)}"
+        for low, high in zip(lower, upper, strict=True)
+    ]
+
+
+def _count_title(release: Release) -> str:
+    """Return the title of the counts, which says what they are numbers of if not of all events."""
+    return f"count ({release.counted.noun} kept)" if release.counted.meaning else "count"
+
+
+def _widest(title: str, column: Sequence[str]) -> int:
+    return max(map(len, (title, *column)))
+
+
+def _frame(names: Sequence[str], titles: Sequence[str], widths: Sequence[int], cells: int) -> Table:
+    """Return an empty table; only keys may be shortened, numbers never."""
+    table = head()
+    rank, count, interval = titles
+    table.add_column(rank, justify="right", style="dim", min_width=widths[0])
+    for name in names:
+        table.add_column(visible(name), style="bold cyan")
+    table.add_column(count, justify="right", no_wrap=True, min_width=widths[1])
+    table.add_column(interval, justify="right", style="dim", no_wrap=True, min_width=widths[2])
+    if cells:
+        table.add_column("", style="green", no_wrap=True, min_width=cells)
     return table
 
 
-def interval(row: Mapping[str, Any]) -> str:
-    """The interval of a row; open above where nothing public bounds it."""
-    if row.get("upper") is None:
-        return f"from {_number(row['lower'])}"
-    return f"{_number(row['lower'])} … {_number(row['upper'])}"
-
-
-def _frame(names: Sequence[str], confidence: float, widths: Sequence[int]) -> Table:
-    """The columns; only keys may be shortened, numbers never."""
+def head() -> Table:
+    """Return a table of no columns, in the style of all of ours."""
     from rich import box
     from rich.table import Table
 
-    rank, count, bounds = widths or (0, 0, 0)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("#", justify="right", style="dim", min_width=rank)
-    for name in names:
-        table.add_column(visible(name), style="bold cyan")
-    table.add_column("count", justify="right", no_wrap=True, min_width=count)
-    title = f"{100 * confidence:g}% interval"
-    table.add_column(title, justify="right", style="dim", no_wrap=True, min_width=max(bounds, len(title)))
-    table.add_column("", style="green", no_wrap=True, min_width=BAR_CELLS)
-    return table
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
 
 
-def _number(value: float) -> str:
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 

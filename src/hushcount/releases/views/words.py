@@ -1,24 +1,24 @@
-"""What a release protects and how accurate it is, in words."""
+"""What a release protects, how accurate it is, and why it may be empty, in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hushcount.releases.release import Accuracy
+from hushcount.releases.accuracy import Accuracy
+from hushcount.releases.release import Release
 
 if TYPE_CHECKING:
     from hushcount.privacy import PrivacyUnit
-    from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
 
 
 def headline(unit: PrivacyUnit) -> str:
-    """The first thing to say."""
+    """Return the first thing to say."""
     return f"Protects {unit.protects}."
 
 
 def privacy_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
-    """The guarantee, its theorem, and what it rests on."""
+    """Return the guarantee, what it rests on, and where it is proved."""
     guarantee = release.guarantee
     assumed = "; ".join(guarantee.assumptions)
     return (
@@ -29,17 +29,42 @@ def privacy_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
 
 
 def accuracy_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
-    """The interval of one key, what is behind it, and the bounds for all keys at once."""
+    """Return the interval of one key, what is behind it, and the bounds for all keys at once."""
     accuracy = release.accuracy(release.confidence)
     together = simultaneous_sentence(accuracy) if isinstance(accuracy, Accuracy) else None
     return (*accuracy.sentences, *((together,) if together else ()))
 
 
 def simultaneous_sentence(accuracy: Accuracy) -> str | None:
-    """The bounds for all published keys at once, where there are any."""
+    """Return the bounds for all published keys at once, if there are any."""
     below, above = accuracy.simultaneous_below, accuracy.simultaneous_above
     if below is None:
         return None
     if above is None:
         return f"For all published keys at once: at least count - {below}."
     return f"For all published keys at once: between count - {below} and count + {above}."
+
+
+def empty_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
+    """Return why a table may be empty: the same causes for any data, and the smallest count published."""
+    if isinstance(release, Release):
+        return ("No key was published. Possible causes, the same for any data:", *_no_key(release))
+    return (
+        "No node was published. Possible causes, the same for any data:",
+        f"- every node is too rare: it needs a noisy residual of at least {release.threshold:,};",
+        "- the sketch has too few counters (--counters, with --method streaming);",
+        "- the keys are null, or malformed for this hierarchy.",
+    )
+
+
+def _no_key(release: Release) -> tuple[str, ...]:
+    count = release.smallest_reliable()
+    needed = "" if count is None else f": about {count:,} {release.counted.noun} are published reliably"
+    floor = release.floor or 0
+    hides = f": it hides keys below about {floor:,}" if floor > 0 else ""
+    return (
+        f"- every key is too rare for this budget{needed};",
+        f"- the sketch has too few counters (--counters){hides};",
+        "- other keys of the users were kept (--max-keys), or rows were cut (--min-count);",
+        "- the keys are null, malformed, or outside the domain (--domain).",
+    )

@@ -116,8 +116,10 @@ def test_sentences_name_the_bounds() -> None:
     assert FloorError(LAW, 20, 7).sentences(0.95) == (
         "With confidence 0.95 the true count of a key named beforehand"
         " lies between count - 23 and count + 3.",
-        "count is an upper estimate with noise; the noisy floor 20 bounds"
-        " what the sketch may have added to it.",
+        "The sketch may overcount a key by about 20, which the interval includes; more counters lower this.",
+    )
+    assert FloorError(LAW, -6_701_700_363, 7).sentences(0.95)[1] == (
+        "What the sketch may overcount a key by is less than the noise."
     )
     assert BoundedLengthError(LAW, 25, 7).sentences(0.95) == (
         "With confidence 0.95 the true count of a key named beforehand"

@@ -64,7 +64,7 @@ def test_long_labels_end_in_dots_and_small_boxes_have_none():
 
 
 def test_an_empty_tree_says_so():
-    assert "No node is frequent enough" in icicle(tree([]))
+    assert "No node was published: a node needs a noisy residual of at least 50." in icicle(tree([]))
 
 
 def test_a_file(tmp_path):
@@ -75,3 +75,18 @@ def test_a_file(tmp_path):
 def test_another_ending_is_refused():
     with pytest.raises(ParameterError, match=r"^plot must end in \.svg, got tree\.pdf\.$"):
         write_icicle(tree(), "tree.pdf")
+
+
+def test_colours_are_hex():
+    """Several renderers show hsl() as black."""
+    picture = icicle(tree())
+    assert "hsl" not in picture
+    fills = re.findall(r'rx="2" fill="([^"]*)"', picture)
+    assert len(fills) == 6
+    assert all(re.fullmatch("#[0-9a-f]{6}", fill) for fill in fills)
+    assert len(set(fills)) > 2
+
+
+def test_labels_have_no_padding():
+    picture = icicle(tree([("//·/·/·", 4, -1, 100, 100)]))
+    assert "<title>/: total 100, residual 100, level 4</title>" in picture

@@ -1,17 +1,19 @@
 import io
+import json
 
 import pyarrow as pa
 import pytest
 from rich.console import Console
 from tests.releases import FixedError, release_of
 
-from hushcount.releases.views.tables import bar, rich_table, tsv, visible
+from hushcount.releases.accuracy import Counted
+from hushcount.releases.views.tables import bar, rich_table, tsv, visible, visible_json
 from hushcount.releases.views.words import accuracy_sentences, headline, privacy_sentences
 
 
 def printed(release, rows=None, width=80):
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(rich_table(release, rows))
+    console.print(rich_table(release, rows, width))
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
@@ -42,6 +44,20 @@ def test_long_keys_leave_room_for_numbers():
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.parametrize("width", [80, 58, 46])
+def test_a_narrow_table_has_no_bars_and_shorter_keys(width):
+    release = release_of([("a rather long key " * 3, 1234567), ("b", 3)])
+    lines = printed(release, width=width)
+    assert max(map(len, lines)) <= width
+    assert "1,234,562 … 1,234,569" in lines[2]
+    assert ("█" in lines[2]) == (width == 80)
+
+
+def test_the_title_says_that_not_all_users_count():
+    users = release_of([("a", 10)]).counting(Counted("users", "count is the number of users who kept it."))
+    assert printed(users)[0].split("   ")[2].strip() == "count (users kept)"
+
+
 def test_empty_table():
     assert len(printed(release_of([], kind=pa.string()))) == 2
 
@@ -66,9 +82,27 @@ def test_nothing_in_a_key_reaches_the_terminal(key, shown):
 
 
 def test_tsv():
-    lines = list(tsv(release_of([("a\tb", 10), ("c\\t\n", 7)])))
+    lines = "".join(tsv(release_of([("a\tb", 10), ("c\\t\n", 7)]))).split("\n")[:-1]
     assert lines == ["key\tcount\tlower\tupper", "a\\tb\t10\t5\t12", "c\\\\t\\n\t7\t2\t9"]
-    assert list(tsv(release_of([("a", 10)], FixedError(above=None))))[1] == "a\t10\t5\t"
+    assert list(tsv(release_of([("a", 10)], FixedError(above=None))))[1] == "a\t10\t5\t\n"
+
+
+def test_tsv_comes_in_blocks_of_many_lines():
+    blocks = list(tsv(release_of([(f"key{i}", 10) for i in range(5000)])))
+    assert [block.count("\n") for block in blocks] == [1, 4096, 904]
+
+
+def test_nothing_in_tsv_reaches_a_terminal():
+    release = release_of([("\x1b[2J\u202e", 10)])
+    assert "".join(tsv(release)).splitlines()[1] == "\x1b[2J\u202e\t10\t5\t12"
+    assert "".join(tsv(release, terminal=True)).splitlines()[1] == "\\x1b[2J\\u202e\t10\t5\t12"
+
+
+def test_json_on_a_terminal_has_the_same_values():
+    line = json.dumps({"key": "é\x9b2J\u202e🙂\U000e0001", "plain": "a b"}, ensure_ascii=False) + "\n"
+    shown = visible_json(line)
+    assert json.loads(shown) == json.loads(line)
+    assert shown == '{"key": "é\\u009b2J\\u202e🙂\\udb40\\udc01", "plain": "a b"}\n'
 
 
 def test_bar():
@@ -88,8 +122,9 @@ def test_words():
     )
     assert accuracy_sentences(release) == (
         "True with confidence 0.95.",
+        "A key of at least 28 events is published with probability 0.95 or more.",
         "For all published keys at once: between count - 9 and count + 8.",
     )
     one_sided = release_of([("a", 10)], FixedError(above=None, together=(9, None)))
-    assert accuracy_sentences(one_sided)[1] == "For all published keys at once: at least count - 9."
-    assert len(accuracy_sentences(release_of([("a", 10)], FixedError(together=None)))) == 1
+    assert accuracy_sentences(one_sided)[-1] == "For all published keys at once: at least count - 9."
+    assert len(accuracy_sentences(release_of([("a", 10)], FixedError(together=None)))) == 2

@@ -1,16 +1,17 @@
 """The indented tree on a terminal."""
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 from tests.unit.releases.tree_example import tree
 
-from hushcount.releases.views.trees import branches, rich_tree
+from hushcount.releases.views.trees import branches, rich_tree, short_labels
 
 
-def printed(release, rows=None):
+def printed(release, rows=None, width=100):
     stream = io.StringIO()
-    Console(file=stream, width=100).print(rich_tree(release, rows))
+    Console(file=stream, width=width).print(rich_tree(release, rows, width))
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
@@ -47,3 +48,42 @@ def test_an_empty_tree_has_a_head():
 def test_control_characters_are_seen():
     lines = printed(tree([("a\x1b[2J", 1, -1, 9, 9)]))
     assert "a\\x1b[2J" in lines[2]
+
+
+def test_a_narrow_tree_keeps_to_its_width():
+    lines = printed(tree(), width=58)
+    assert max(map(len, lines)) <= 58
+    assert "95% interval" in lines[0]
+    assert "990 … 1,010" in lines[2]
+
+
+PATHS = [
+    ("*", 0, -1, 0, 900),
+    ("//·/·/·", 4, 0, 100, 100),
+    ("/usr", 1, 0, 50, 500),
+    ("/usr/lib/·/·", 4, 2, 100, 100),
+    ("/usr/·/·/·", 4, 2, 90, 90),
+    ("/usr/bin/ls", 3, 2, 80, 80),
+    ("/opt/a", 2, 0, 70, 70),
+]
+
+
+def test_nodes_show_what_they_have_more_than_their_parent():
+    release = tree(PATHS)
+    labels = dict(
+        zip(release.nodes.to_pylist(), short_labels(replace(release, hierarchy="path/4")), strict=True)
+    )
+    assert labels == {
+        "*": "*",
+        "//·/·/·": "/",
+        "/usr": "/usr",
+        "/usr/lib/·/·": "lib",
+        "/usr/·/·/·": "·",
+        "/usr/bin/ls": "bin/ls",
+        "/opt/a": "/opt/a",
+    }
+    domains = tree([("com", 1, -1, 9, 9), ("com.example.·", 3, 0, 5, 5), ("com.a.b", 3, 0, 4, 4)])
+    assert short_labels(replace(domains, hierarchy="domain/3")) == ["com", "example", "a.b"]
+    rows = tree([("de", 1, -1, 9, 9), ("de > Hesse", 2, 0, 5, 5), ("de > ·", 2, 0, 4, 4)])
+    assert short_labels(replace(rows, hierarchy="columns:a,b")) == ["de", "Hesse", "·"]
+    assert short_labels(tree())[1:4] == ["10.0.0.0/8", "10.2.0.0/16", "10.2.3.4"]
