@@ -120,8 +120,17 @@ def shard_digests(sketches):
     return [_digest(sketch) for sketch in sketches]
 
 
+def plain_keys(keys):
+    """Keys as bytes or whole numbers; Python has no dates after the year 9999."""
+    if pa.types.is_string(keys.type) or pa.types.is_binary(keys.type):
+        return keys.cast(pa.binary()).to_pylist()
+    if pa.types.is_boolean(keys.type):
+        return keys.cast(pa.int64()).to_pylist()
+    return keys.view(pa.int32() if keys.type.bit_width == 32 else pa.int64()).to_pylist()
+
+
 def _digest(sketch):
     shape = sketch.shape()
-    table = pa.table({"key": shape.keys, "count": pa.array(shape.counts)}).sort_by("key")
-    content = repr((getattr(shape, "floor", None), int(sketch.total), table.to_pylist()))
-    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    counts = sorted(zip(plain_keys(shape.keys), shape.counts.tolist(), strict=True))
+    content = repr((str(shape.keys.type), getattr(shape, "floor", None), int(sketch.total), counts))
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()

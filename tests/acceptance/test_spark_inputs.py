@@ -61,6 +61,22 @@ def test_a_frame_goes_to_spark(spark):
     assert 1300 < users.table.to_pylist()[0]["count"] < 1700
 
 
+@pytest.mark.parametrize(
+    ("job", "options"),
+    [
+        ("tree", {"hierarchy": "domain", "threshold": 100, "delta": 1e-8}),
+        ("sample", {"rate": 0.5, "delta": 1e-8}),
+        ("oracle", {"delta": 1e-8}),
+    ],
+)
+def test_jobs_without_a_spark_engine_refuse_frames(spark, job, options):
+    frame = spark.range(10).selectExpr("'tea' AS key")
+    assert refusal(getattr(hc, job), frame, column="key", epsilon=1.0, **options) == (
+        "data must not be a Spark frame, whose rows have no fixed order; hc.engines.spark.top(frame, ...)"
+        " counts one."
+    )
+
+
 def test_row_ids_that_spark_numbers_are_refused(spark):
     from pyspark.sql import functions
 
