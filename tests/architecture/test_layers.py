@@ -50,7 +50,6 @@ NOT_YET: set[tuple[str, str]] = {
     ("mechanisms/counters/shards.py", "hushcount.sketches.shards"),
     ("mechanisms/linear/calibration.py", "hushcount.sketches.linear"),
     ("mechanisms/registry.py", "hushcount.sketches.shards"),
-    ("releases/oracle.py", "hushcount.sketches"),
     ("sketches/samples/sample.py", "hushcount.mechanisms.sampling.schemes"),
     ("sketches/samples/sample.py", "hushcount.noise.bits"),
     ("sketches/samples/stream.py", "hushcount.noise.bits"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.files.atomic import check_writable
+from hushcount.files.atomic import PathLike, check_writable, refuse_same
 from hushcount.jobs.run import Progress, Request, open_run
 from hushcount.keys.arrays import held_as
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, KINDS
@@ -95,13 +96,18 @@ def _typed(sketch: LinearSketch, known: pa.DataType | None) -> Cells:
     return replace(sketch.shape(), key_type=kind)
 
 
-def merge_oracles(paths: list[str]) -> Oracle:
-    """Add up oracle files that have the same seeds."""
+def merge_oracles(paths: Sequence[PathLike], output: PathLike | None = None) -> Oracle:
+    """Add up oracle files that have the same hash key, and write the sum to `output` if it is given."""
+    if output is not None:
+        check_writable(output)
+    refuse_same([output], paths)
     if len(paths) < 2:
         raise ParameterError("merge needs at least two oracles.")
     first, *others = [Oracle.load(path) for path in paths]
     for other in others:
         first = first.merge(other)
+    if output is not None:
+        first.save(output)
     return first
 
 

@@ -1,46 +1,76 @@
-"""The private frequency oracle: noisy cells, published once, that answer for any key for ever."""
+"""The private frequency oracle: noisy cells, published once, that answer for any key as often as asked."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushcount.errors import ParameterError
+from hushcount.errors import ParameterError, SketchFileError
+from hushcount.files import container
 from hushcount.files.atomic import PUBLIC, atomic_file
 from hushcount.keys.arrays import to_kernel
 from hushcount.keys.memory import asked_arrays
 from hushcount.keys.row_hash import RowHash
-from hushcount.privacy import Guarantee, PrivacyUnit, check_confidence, check_delta, check_epsilon
+from hushcount.privacy import Guarantee, check_confidence
+from hushcount.releases.guarantees import guarantee_from, texts_from
 from hushcount.releases.oracle_intervals import Interval, oracle_interval
-from hushcount.sketches import codec
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from hushcount.keys.memory import Data
+
+    Cells = npt.NDArray[np.int64]
+
 CONTENTS = "This file contains only noisy cells and public parameters; it may be published."
 DISJOINT = "no event is in more than one of the merged oracles"
+# Beyond it, sums of two cells, or of a cell and the bound of an interval, could exceed 64 bits.
+LARGEST_CELL = 1 << 61
+UNLIKE = (
+    "These oracles use different hash functions, so they cannot be merged. Rebuild the second like the first"
+    " (--like FIRST, or like=FIRST)."
+)
+TWICE = "merge needs oracles of different events, got the same one twice."
 
 
 @dataclass(frozen=True, eq=False)
 class Oracle:
     """Counts of any key from noisy cells; nothing in it depends on the data but through the noise.
 
-    Asking costs nothing. `guarantees` has one entry for each oracle that was merged into this one. If it is
-    `partial`, made of parts that may delete what others added, counts may be below zero.
+    Looking up keys costs no privacy.
+
+    Parameters
+    ----------
+    cells : array of int64
+        The noisy cells, `depth` rows of `width`.
+    hashing : RowHash
+        Which cells belong to a key: kind, depth, width and hash key.
+    key_type : pyarrow.DataType
+        The type of keys that can be looked up.
+    guarantees : tuple of Guarantee
+        One for each oracle that was merged into this one.
+    notes : tuple of str
+        Further sentences about public facts.
+    partial : bool
+        Whether it is of a part of the data that may delete what other parts added; then counts may be
+        below zero.
+    merged : frozenset of str
+        The ids of all oracles that were merged into this one; empty if it was not merged.
     """
 
-    cells: npt.NDArray[np.int64]
+    cells: Cells
     hashing: RowHash
     key_type: pa.DataType
     guarantees: tuple[Guarantee, ...]
     notes: tuple[str, ...] = ()
     partial: bool = False
+    merged: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         promise, hashing = self.guarantee, self.hashing
@@ -48,6 +78,15 @@ class Oracle:
             f"<Oracle of {hashing.depth} x {hashing.width} noisy cells ({hashing.kind}):"
             f" ({promise.epsilon:g}, {promise.delta:g})-DP for one {promise.unit.name}>"
         )
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of the oracles in this one; its own, a digest of its cells, if it was not merged."""
+        if self.merged:
+            return self.merged
+        digest = hashlib.blake2b(self.hashing.id.encode(), digest_size=16)
+        digest.update(self.cells.astype("<i8").tobytes())
+        return frozenset((digest.hexdigest(),))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -67,14 +106,40 @@ class Oracle:
         )
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """(below, above): the count of a key named beforehand lies in [count - below, count + above]."""
+        """Return (below, above): the true count of a key lies in [count - below, count + above].
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            The probability that it does, for a key chosen without knowledge of the hash key.
+
+        Returns
+        -------
+        tuple of int or None
+            None stands for a bound that so few cells do not give.
+        """
         return _interval(self, check_confidence(confidence))
 
-    def estimate(self, keys: Any, confidence: float = 0.95) -> pa.Table:
-        """A table of key, count, lower, upper, in the order of the keys.
+    def estimate(self, keys: Data, confidence: float = 0.95) -> pa.Table:
+        """Look up the counts of keys.
 
-        count may be negative, as noise is; lower and upper are clipped at 0 unless the oracle is partial.
-        A bound is null where so few cells bound nothing.
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys of the oracle's type; none may be null.
+        confidence : float, default 0.95
+            The confidence of the intervals.
+
+        Returns
+        -------
+        pyarrow.Table
+            key, count, lower, upper, in the order of the keys. count may be negative, as noise is; lower and
+            upper are clipped at 0 unless the oracle is partial. A bound is null if so few cells give none.
+
+        Raises
+        ------
+        KeyTypeError
+            If the keys are of another type, or one is null.
         """
         import pyarrow as pa
 
@@ -90,14 +155,36 @@ class Oracle:
         return pa.table({"key": whole, "count": counts, "lower": lower, "upper": upper})
 
     def merge(self, other: Oracle) -> Oracle:
-        """The oracle of both: counts add, and so does the noise."""
+        """Return the oracle of both: counts add up, and so does the noise.
+
+        Parameters
+        ----------
+        other : Oracle
+            An oracle of other events with the same kind, size, hash key, key type and privacy unit (made with
+            `like=`).
+
+        Raises
+        ------
+        ParameterError
+            If the two cannot be added, or some oracle would be counted twice.
+        """
         if not isinstance(other, Oracle):
             raise ParameterError(f"merge takes an oracle, got {type(other).__name__}.")
+        self._check_like(other)
+        if self.ids & other.ids:
+            raise ParameterError(TWICE)
+        if _largest(self.cells) + _largest(other.cells) > LARGEST_CELL:
+            raise ParameterError("The cells of these oracles are too large to be added.")
+        notes = tuple(dict.fromkeys(self.notes + other.notes))
+        guarantees = self.guarantees + other.guarantees
+        cells, ids = self.cells + other.cells, self.ids | other.ids
+        partial = self.partial or other.partial
+        return Oracle(cells, self.hashing, self.key_type, guarantees, notes, partial, ids)
+
+    def _check_like(self, other: Oracle) -> None:
+        """Raise unless cells of the two mean the same."""
         if self.hashing != other.hashing:
-            raise ParameterError(
-                "merge needs oracles of the same kind, depth, width and seed;"
-                " make the second one like the first."
-            )
+            raise ParameterError(UNLIKE)
         if self.key_type != other.key_type:
             raise ParameterError(
                 f"merge needs oracles of the same key type, got {self.key_type} and {other.key_type}."
@@ -105,58 +192,82 @@ class Oracle:
         if self.guarantee.unit != other.guarantee.unit:
             units = f"{self.guarantee.unit.name} and {other.guarantee.unit.name}"
             raise ParameterError(f"merge needs oracles of the same privacy unit, got {units}.")
-        if np.array_equal(self.cells, other.cells):
-            raise ParameterError("merge needs oracles of different events, got the same one twice.")
-        notes = tuple(dict.fromkeys(self.notes + other.notes))
-        guarantees = self.guarantees + other.guarantees
-        partial = self.partial or other.partial
-        return Oracle(self.cells + other.cells, self.hashing, self.key_type, guarantees, notes, partial)
 
     def to_bytes(self) -> bytes:
-        """The oracle as bytes, which may be published."""
-        return codec.encode(self)
+        """Return the oracle as bytes, which may be published."""
+        return container.encode(self.contents())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the oracle, which may be published, atomically; everybody may read it."""
+        """Write the oracle, which may be published, to a file that appears whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The file to write. It follows the umask, or keeps the mode of the file that it replaces.
+        """
         data = self.to_bytes()
         with atomic_file(path, PUBLIC) as stream:
             stream.write(data)
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | bytes) -> Oracle:
-        """Read an oracle from a file or from bytes."""
-        return codec.load_oracle(source, cls._from_parts)
+        """Read an oracle.
 
-    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
-        """What is written of the oracle."""
-        fields = {
+        Parameters
+        ----------
+        source : path or bytes
+            A file that `save` wrote, or what `to_bytes` returned, of this or an earlier version.
+
+        Raises
+        ------
+        SketchFileError
+            If it is no oracle, or is damaged.
+        """
+        contents = container.read(source, "oracle")
+        name = container.name_of(source, "oracle")
+        if contents.kind != container.ORACLE:
+            raise SketchFileError(f"{name} is a sketch, not an oracle; make one of it with hc.oracle.")
+        return container.fitted(name, lambda: cls._of(contents))
+
+    def contents(self) -> container.Contents:
+        """Return what is written of the oracle."""
+        fields: container.Fields = {
             "contents": CONTENTS,
             "kind": self.hashing.kind,
             **_size(self.hashing),
             "key": self.hashing.key.hex(),
-            "key_type": codec.type_to_text(self.key_type),
+            "key_type": container.type_to_text(self.key_type),
             "guarantees": [each.to_dict() for each in self.guarantees],
             "notes": list(self.notes),
             "partial": self.partial,
         }
-        return codec.ORACLE, fields, {"cells": self.cells.ravel()}
+        if self.merged:
+            fields["merged"] = sorted(self.merged)
+        return container.Contents(container.ORACLE, fields, {"cells": self.cells.ravel()})
 
     @classmethod
-    def _from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> Oracle:
+    def _of(cls, contents: container.Contents) -> Oracle:
+        """Return the oracle of which this was written; raise ValueError if there is none."""
         import pyarrow as pa
 
+        fields = contents.fields
         hashing = RowHash(fields["kind"], fields["depth"], fields["width"], bytes.fromhex(fields["key"]))
-        cells = arrays["cells"].reshape(hashing.depth, hashing.width)
+        cells = contents.arrays["cells"]
         if cells.dtype != np.int64 or len(hashing.key) != 32 or not fields["guarantees"]:
             raise ValueError("cells")
-        if type(fields["partial"]) is not bool:
-            raise ValueError("partial")
-        guarantees = tuple(map(_guarantee, fields["guarantees"]))
-        key_type = codec.type_from_text(fields["key_type"])
+        signed = cells.view(np.int64).reshape(hashing.depth, hashing.width)
+        if _largest(signed) > LARGEST_CELL or type(fields["partial"]) is not bool:
+            raise ValueError("cells")
+        key_type = container.type_from_text(fields["key_type"])
+        if key_type is None:
+            raise ValueError("key type")
         to_kernel(pa.array([], key_type), key_type)  # raises for what cannot be keys
-        return cls(cells, hashing, key_type, guarantees, _words(fields["notes"]), fields["partial"])
+        guarantees = tuple(map(guarantee_from, fields["guarantees"]))
+        notes, merged = texts_from(fields["notes"]), frozenset(texts_from(fields.get("merged", [])))
+        return cls(signed, hashing, key_type, guarantees, notes, fields["partial"], merged)
 
-    def _counts(self, keys: pa.Array) -> npt.NDArray[np.int64]:
+    def _counts(self, keys: pa.Array) -> Cells:
+        """Return the counts of keys of the oracle's type."""
         if not len(keys):
             return np.zeros(0, np.int64)
         hashes = self.hashing.hashes(to_kernel(keys, self.key_type))
@@ -168,33 +279,16 @@ def _interval(oracle: Oracle, confidence: float) -> Interval:
     return oracle_interval(oracle.cells, oracle.hashing, confidence)
 
 
+def _largest(cells: Cells) -> int:
+    """Return the largest cell, whatever its sign."""
+    return max(int(cells.max()), -int(cells.min()))
+
+
 def _size(hashing: RowHash) -> dict[str, int | float | str]:
     return {"depth": hashing.depth, "width": hashing.width}
 
 
 def _in_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Keys in the type of the oracle: other widths of whole numbers and text fit, nothing else does."""
-    to_kernel(array.slice(0, 0) if array.type == kind else array, kind)  # raises where the type is another
+    """Return keys in the type of the oracle; raise unless they are whole numbers or text as its own are."""
+    to_kernel(array.slice(0, 0) if array.type == kind else array, kind)  # raises if the type is another
     return array.cast(kind) if array.type != kind else array
-
-
-def _guarantee(values: Mapping[str, Any]) -> Guarantee:
-    names = ("unit", "protects", "mechanism", "theorem", "proof")
-    unit, protects, mechanism, theorem, proof = _words([values[name] for name in names])
-    delta = values["delta"]
-    return Guarantee(
-        check_epsilon(values["epsilon"]),
-        0.0 if delta == 0 and delta is not False else check_delta(delta),
-        PrivacyUnit(unit, protects),
-        mechanism,
-        theorem,
-        proof,
-        values["parameters"],
-        _words(values["assumptions"]),
-    )
-
-
-def _words(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ValueError("words")
-    return tuple(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,17 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError, SketchFileError
+from hushcount.files.container import encode, type_to_text
 from hushcount.keys.row_hash import RowHash
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.privacy import RESULT_ROW
 from hushcount.releases.oracle import CONTENTS, Oracle
 from hushcount.releases.oracle_intervals import at_least_half_of, oracle_interval
-from hushcount.sketches.codec import encode, load, type_to_text
+from hushcount.sketches.codec import load
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
 from hushcount.sketches.space_saving import SpaceSaving
 
+FILES = Path(__file__).parents[2] / "vectors" / "files"
 KINDS = [CountMin, CountSketch]
 BOTH = pytest.mark.parametrize("kind", KINDS)
 
@@ -148,7 +151,10 @@ def test_oracles_of_the_same_seeds_merge(kind: Any) -> None:
 
 
 def test_merging_unlike_oracles_is_refused() -> None:
-    text = "merge needs oracles of the same kind, depth, width and seed; make the second one like the first."
+    text = (
+        "These oracles use different hash functions, so they cannot be merged. Rebuild the second like the"
+        " first (--like FIRST, or like=FIRST)."
+    )
     for other in (made(CountMin, key=6), made(CountSketch)):
         assert refusal(ParameterError, lambda other=other: made(CountMin).merge(other)) == text
     assert refusal(ParameterError, lambda: made(CountMin).merge(3)) == "merge takes an oracle, got int."  # type: ignore[arg-type]
@@ -218,15 +224,11 @@ def test_counts_below_zero_lie_in_their_intervals(kind: Any) -> None:
 
 
 def test_forged_files_are_refused() -> None:
-    name, fields, arrays = made(CountMin).parts()
-    promise = fields["guarantees"][0]
+    whole = made(CountMin).contents()
+    promise = whole.fields["guarantees"][0]
 
     def forged(**changes: Any) -> Any:
-        class Forged:
-            def parts(self) -> Any:
-                return name, {**fields, **changes}, arrays
-
-        return lambda: Oracle.load(encode(Forged()))
+        return lambda: Oracle.load(encode(replace(whole, fields={**whole.fields, **changes})))
 
     claims: list[dict[str, Any]] = [
         *({"epsilon": epsilon} for epsilon in (float("nan"), -1, 0, "1", True)),
@@ -238,11 +240,12 @@ def test_forged_files_are_refused() -> None:
         *({"guarantees": [{**promise, **claim}]} for claim in claims),
         *({"key_type": kind} for kind in (None, type_to_text(pa.list_(pa.int8())))),
         *({"notes": notes} for notes in ("abc", [1])),
+        *({"merged": ids} for ids in ("abc", [1], 5)),
         {"partial": "no"},
         {"guarantees": []},
     ]
     for change in changes:
-        text = "The sketch is damaged: its parts do not fit together."
+        text = "The oracle is damaged: its parts do not fit together."
         assert refusal(SketchFileError, forged(**change)) == text
     assert forged()().guarantee == made(CountMin).guarantee
 
@@ -257,5 +260,49 @@ def test_other_files_are_refused(tmp_path: Any) -> None:
     assert refusal(SketchFileError, lambda: Oracle.load(tmp_path / "sketch.hc")) == text
     data = bytearray(made(CountMin).to_bytes())
     data[5000] ^= 1
-    text = "The sketch is damaged: its checksum does not fit."
+    text = "The oracle is damaged: its checksum does not fit."
     assert refusal(SketchFileError, lambda: Oracle.load(bytes(data))) == text
+
+
+@BOTH
+def test_no_oracle_is_merged_twice(kind: Any, tmp_path: Any) -> None:
+    """Before, a, b and a again gave tea 1304 in place of 800."""
+    a, b, c = made(kind), made(kind, seed=2), made(kind, seed=3)
+    both = a.merge(b)
+    assert both.ids == a.ids | b.ids
+    assert len(both.ids) == 2
+    text = "merge needs oracles of different events, got the same one twice."
+    both.save(tmp_path / "both.hc")
+    for whole in (both, Oracle.load(tmp_path / "both.hc"), b.merge(a).merge(c)):
+        for part in (a, b, Oracle.load(a.to_bytes()), both):
+            assert refusal(ParameterError, lambda whole=whole, part=part: whole.merge(part)) == text
+            assert refusal(ParameterError, lambda whole=whole, part=part: part.merge(whole)) == text
+    assert len(both.merge(c).ids) == 3
+
+
+def test_files_of_earlier_versions_have_an_id() -> None:
+    oracle = Oracle.load(FILES / "oracle-v1.hc")
+    (name,) = oracle.ids
+    assert len(bytes.fromhex(name)) == 16
+    assert Oracle.load(oracle.to_bytes()).ids == oracle.ids
+    text = "merge needs oracles of different events, got the same one twice."
+    assert refusal(ParameterError, lambda: oracle.merge(Oracle.load(FILES / "oracle-v1.hc"))) == text
+
+
+@BOTH
+def test_cells_near_the_end_of_64_bits_are_refused(kind: Any) -> None:
+    """Before, sums of them wrapped round."""
+    oracle = made(kind)
+
+    def with_cell(value: int) -> Oracle:
+        cells = oracle.cells.copy()
+        cells[0, 0] = value
+        return replace(oracle, cells=cells)
+
+    text = "The oracle is damaged: its parts do not fit together."
+    for value in (2**61 + 1, -(2**61) - 1, 2**63 - 1, -(2**63)):
+        assert refusal(SketchFileError, lambda v=value: Oracle.load(with_cell(v).to_bytes())) == text
+    largest = Oracle.load(with_cell(2**61).to_bytes())
+    assert largest.estimate(["tea", "x"]).num_rows == 2
+    text = "The cells of these oracles are too large to be added."
+    assert refusal(ParameterError, lambda: largest.merge(made(kind, seed=2))) == text

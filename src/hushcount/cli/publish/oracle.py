@@ -93,13 +93,14 @@ def query(
     """
     from hushcount.cli import show
     from hushcount.releases.oracle import Oracle
+    from hushcount.releases.writers import plain_rows
 
     found = Oracle.load(oracle)
     table = found.estimate(_typed([*keys, *_lines(keys_file)], found.key_type), confidence)
     if style == "json":
-        show.print_json({"hushcount": 1, "kind": "answers", **_described(found), "rows": table.to_pylist()})
+        show.print_json({"hushcount": 1, "kind": "answers", **_described(found), "rows": plain_rows(table)})
         return
-    _print(table)
+    show.print_tsv(table)
 
 
 @oracle.command()
@@ -109,9 +110,7 @@ def merge(oracles: tuple[str, ...], output: str) -> None:
     """Add up oracles that were made with --like of one another: counts add, and so does the noise."""
     from hushcount.jobs.oracle import merge_oracles
 
-    made = merge_oracles(list(oracles))
-    made.save(output)
-    _statements(made)
+    _statements(merge_oracles(list(oracles), output))
 
 
 def _statements(made: Any) -> None:
@@ -129,7 +128,7 @@ def _statements(made: Any) -> None:
         (
             "Accuracy",
             (
-                "With confidence 0.95 the true count of a key named beforehand lies between"
+                "With confidence 0.95 the true count of a key chosen before seeing the result lies between"
                 f" {bounds[0]} and {bounds[1]}.",
             ),
         ),
@@ -169,15 +168,3 @@ def _typed(keys: list[str], kind: Any) -> Any:
         return pa.array(keys, pa.string()).cast(kind)
     except (pa.ArrowException, UnicodeEncodeError):
         raise KeyTypeError(f"keys of this oracle are of type {kind}; some of those given are not.") from None
-
-
-def _print(table: Any) -> None:
-    import sys
-
-    from hushcount.releases.views.tables import TSV_ESCAPES, text, visible
-
-    shown = visible if sys.stdout.isatty() else text
-    lines = ["\t".join(table.column_names)]
-    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-        lines.append("\t".join(shown(value).translate(TSV_ESCAPES) for value in row))
-    click.echo("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"), nl=False)

@@ -1,6 +1,8 @@
 """`hushcount oracle`: build, query, merge; what is said, and what is refused (whole texts)."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -34,7 +36,10 @@ def test_build_and_query(run, tmp_path):
         "Protects one event, not one person.\nPrivacy   (1, 1e-06)-differential privacy for one event"
     )
     assert "This file contains only noisy cells and public parameters; it may be published." in err
-    assert "With confidence 0.95 the true count of a key named beforehand lies between" in err
+    words = " ".join(err.split())
+    assert (
+        "With confidence 0.95 the true count of a key chosen before seeing the result lies between" in words
+    )
     assert (tmp_path / "o.hc").stat().st_mode & 0o777 == 0o644
     code, out, err = run("query", "o.hc", "tea", "nothing", "ta\tb")
     assert (code, err) == (0, "")
@@ -73,9 +78,28 @@ def test_merge(run):
     assert "no event is in more than one of the merged oracles" in " ".join(err.split())
     assert Oracle.load("both.hc").estimate(["tea"])["count"].to_pylist() == pytest.approx([1800], abs=150)
     text = (
-        "merge needs oracles of the same kind, depth, width and seed; make the second one like the first.\n"
+        "These oracles use different hash functions, so they cannot be merged. Rebuild the second like the"
+        " first (--like FIRST, or like=FIRST).\n"
     )
     assert run("merge", "a.hc", "c.hc", "-o", "x.hc") == (2, "", text)
+    text = "merge needs oracles of different events, got the same one twice.\n"
+    assert run("merge", "a.hc", "b.hc", "a.hc", "-o", "x.hc") == (2, "", text)
+    assert run("merge", "both.hc", "a.hc", "-o", "x.hc") == (2, "", text)
+    before = Path("a.hc").read_bytes()
+    text = "./a.hc is read by this run, so it cannot be written; name another file.\n"
+    assert run("merge", "a.hc", "b.hc", "-o", "./a.hc") == (2, "", text)
+    assert Path("a.hc").read_bytes() == before
+
+
+def test_text_of_an_oracle_file_cannot_reach_the_terminal(run):
+    run("a.parquet", "-c", "item", *SMALL, "-o", "a.hc")
+    run("a.parquet", "-c", "item", *BUDGET, "--like", "a.hc", "-o", "b.hc")
+    forged = replace(Oracle.load("b.hc"), notes=("\x1b[2J\u202eall is well",))
+    forged.save("b.hc")
+    code, _, err = run("merge", "a.hc", "b.hc", "-o", "both.hc")
+    assert code == 0
+    assert "\\x1b[2J\\u202eall is well" in err
+    assert "\x1b" not in err
 
 
 @pytest.mark.parametrize(
@@ -98,7 +122,7 @@ def test_merge(run):
             "Cannot write no/o: the folder no does not exist.",
         ),
         (("query", "no.hc", "a"), 1, "no.hc does not exist."),
-        (("query", "a.parquet", "a"), 1, "a.parquet is not a hushcount sketch."),
+        (("query", "a.parquet", "a"), 1, "a.parquet is not a hushcount oracle."),
     ],
 )
 def test_refusals(run, arguments, code, text):
