@@ -11,6 +11,7 @@ from hushcount.jobs.run import Progress, Request, check_length
 from hushcount.mechanisms.group import for_users, row_budget
 from hushcount.mechanisms.user_routes import EXACT, GROUP, PAMG, Route, user_routes
 from hushcount.privacy import USER, check_count
+from hushcount.releases.accuracy import Counted
 from hushcount.sources.duckdb.bounding import AllRows, Bound, BoundedUsers, DistinctPairs
 
 if TYPE_CHECKING:
@@ -75,17 +76,21 @@ class UserSettings:
         return AllRows((self.max_keys if self.count == "users" else self.max_events_per_user) or 0)
 
     def notes(self) -> tuple[str, ...]:
-        """What was counted, in words; `max_keys` and the like are public."""
+        """Return what is kept of each user; the accuracy of the release says what is counted."""
         largest = self.bound().largest
         kept = f"{largest} different keys, each once," if self.counts_users else f"{largest} rows in all"
-        what = "users of whom the key was kept" if self.counts_users else "rows kept, not of users"
-        return (
-            f"Of each user at most {kept} are kept, picked by a keyed hash of user and key.",
-            f"count is the number of {what}.",
-        )
+        return (f"Of each user at most {kept} are kept, picked by a keyed hash of user and key.",)
 
 
 NO_USERS = UserSettings()
+
+
+def kept_counts(noun: str, largest: int) -> Counted:
+    """Return what a count is a number of: users who kept the key, or rows that were kept."""
+    what = f"users who kept this key; at most {largest} keys each"
+    if noun == "rows":
+        what = f"rows kept, not of users; at most {largest} rows of each user"
+    return Counted(noun, f"count is the number of {what}. Intervals are for this number.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,10 @@ class UserPlan:
 
     def release(self, sketch: Any) -> Release:
         """Draw the noise: this spends the budget. `sketch` may be a list of shards on the group route."""
+        return self._drawn(sketch).counting(kept_counts(self.counted, self.bound.largest))
+
+    def _drawn(self, sketch: Any) -> Release:
+        """Return the release of a sketch on the route of the plan."""
         if self.route.name == GROUP:
             whole = self.settings.budget
             each = row_budget(whole, self.bound.largest)
@@ -140,7 +149,7 @@ def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int) -> 
         if user.exact:
             raise ParameterError("exact does not go with a public domain; leave out one of them.")
         sentence = f"noise for {bound.largest} rows of a user together on every key of the domain"
-        return UserPlan(settings, bound, Route(GROUP, 0, 0, sentence))
+        return UserPlan(settings, bound, Route(GROUP, 0, 0, sentence), counted=user.counted)
     allowed = allowed_routes(settings.mechanism, user)
     routes = user_routes(settings.epsilon, settings.delta, bound.largest, counters, user.exact)
     open_to = [route for route in routes if route.name in allowed]

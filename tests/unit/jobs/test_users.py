@@ -49,7 +49,10 @@ def test_count_is_the_number_of_users_on_every_route(options, route):
         assert upper is None or 3000 <= upper < 4000
     assert release.guarantee.unit.name == "user"
     assert (release.guarantee.epsilon, release.guarantee.delta) == (1.0, 1e-6)
-    assert "count is the number of users of whom the key was kept." in release.notes
+    meaning = "count is the number of users who kept this key; at most"
+    said = f"{meaning} {options['max_keys']} keys each. Intervals are for this number."
+    assert release.accuracy().sentences[0] == said
+    assert release.to_dict()["counted"] == said
     assert "Rows without a user or a key are dropped." in release.notes
 
 
@@ -63,7 +66,11 @@ def test_rows_are_counted_where_asked_for(options):
     assert lower <= 6000 <= upper
     assert lower > 5000
     assert release.guarantee.mechanism == "floor release for groups of 4 rows"
-    assert "count is the number of rows kept, not of users." in release.notes
+    said = (
+        "count is the number of rows kept, not of users; at most 4 rows of each user. Intervals are for this"
+        " number."
+    )
+    assert release.accuracy().sentences[0] == said
     assert any("rows with probability 0.95" in note for note in release.notes)
     assert not any("users with probability" in note for note in release.notes)
 
@@ -203,3 +210,19 @@ def test_delta_zero_for_users():
     assert release.guarantee.delta == 0.0
     assert release.guarantee.unit.name == "user"
     assert set(release.keys.column("key").to_pylist()) <= {"tea", "milk", "jam"}
+
+
+def test_intervals_are_for_what_is_counted():
+    """Users of twenty keys keep three of them: no interval held the number of users."""
+    users, keys = np.repeat(np.arange(6000), 20), np.tile(np.arange(20), 6000)
+    table = pa.table({"key": pa.array([f"key{key}" for key in keys]), "user": users})
+    release = hc.top(table, column="key", user="user", max_keys=3, confidence=0.999, **BUDGET)
+    assert len(release) == 20
+    rows = release.table.to_pylist()
+    assert sum(row["lower"] for row in rows) <= 3 * 6000 <= sum(row["upper"] for row in rows)
+    assert all(row["upper"] < 6000 for row in rows)
+    assert release.accuracy().sentences[0] == (
+        "count is the number of users who kept this key; at most 3 keys each. Intervals are for this number."
+    )
+    assert "A key of at least" in release.accuracy().sentences[-1]
+    assert "users is published with probability 0.95 or more." in release.accuracy().sentences[-1]
