@@ -33,16 +33,6 @@ MAY_IMPORT = {
 }
 # Edges that still have to be broken.
 NOT_YET: set[tuple[str, str]] = {
-    ("cli/ldp.py", "hushcount.files.atomic"),
-    ("cli/ldp.py", "hushcount.ldp.client.simulation"),
-    ("cli/ldp.py", "hushcount.ldp.server.aggregator"),
-    ("cli/ldp.py", "hushcount.ldp.wire.manifest"),
-    ("cli/ldp.py", "hushcount.noise.bits"),
-    ("cli/ldp_items.py", "hushcount.ldp"),
-    ("cli/ldp_items.py", "hushcount.ldp.wire"),
-    ("cli/ldp_items.py", "hushcount.ldp.wire.encodings"),
-    ("cli/ldp_reports.py", "hushcount.ldp.wire.report"),
-    ("cli/ldp_show.py", "hushcount.ldp.protocols.campaign"),
     ("cli/publish/tree.py", "hushcount.hierarchies.registry"),
     ("keys/row_hash.py", "hushcount.sketches._kernels"),
     ("keys/row_hash.py", "hushcount.sketches._kernels.linear"),

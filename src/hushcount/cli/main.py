@@ -23,7 +23,7 @@ COMMANDS = {
     "release": "hushcount.cli.sketches.release:release",
     "inspect": "hushcount.cli.sketches.inspect:inspect",
     "oracle": "hushcount.cli.publish.oracle:oracle",
-    "ldp": "hushcount.cli.ldp:ldp",
+    "ldp": "hushcount.cli.ldp.commands:ldp",
     "explain": "hushcount.cli.trust.explain:explain",
 }
 DEBUG = "HUSHCOUNT_DEBUG"

@@ -9,16 +9,18 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.files.atomic import PRIVATE, atomic_file
-from hushcount.ldp.locked_file import alone, make_durable
+from hushcount.files import container
+from hushcount.files.atomic import alone
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.report import CAMPAIGN_BYTES, REPORT_BYTES, REPORT_VERSION
 from hushcount.ldp.wire.response import epsilon_text
 
 STATE_VERSION = 2
 _WITHOUT_CHECKSUM = 1  # the version of states written before there was a checksum
+_KIND, _WHAT = "ldp-client", "client state"  # of the file
 
 
 class ClientState:
@@ -101,14 +103,14 @@ class ClientState:
         """Store the report for a campaign and what it spends; if there is a file, there first."""
         entry = (manifest.epsilon if spends else "0", report)
         if self._path is not None:
-            with atomic_file(self._path, PRIVATE) as stream:
-                stream.write(_json(self.budget, {**self._reports, manifest.id: entry}).encode() + b"\n")
-            make_durable(self._path)
+            fields = _fields(self.budget, {**self._reports, manifest.id: entry})
+            container.write(self._path, container.Contents(_KIND, fields))
         self._reports[manifest.id] = entry
 
     def to_json(self) -> str:
         """Return the state as JSON with a checksum, for any storage."""
-        return _json(self.budget, self._reports)
+        fields = _fields(self.budget, self._reports)
+        return _canonical({**fields, "checksum": _checksum(fields)})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ClientState:
@@ -122,12 +124,15 @@ class ClientState:
         try:
             fields = json.loads(text)
             _check(fields)
-            state = cls(fields["budget"])
-            state._reports = {
-                campaign: _entry(campaign, entry) for campaign, entry in fields["reports"].items()
-            }
+            return cls._of(fields)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise DataError("the state of the client is damaged or of another version.") from None
+
+    @classmethod
+    def _of(cls, fields: Mapping[str, Any]) -> ClientState:
+        """Return the state that the fields of a file describe, or raise."""
+        state = cls(fields["budget"])
+        state._reports = {campaign: _entry(campaign, entry) for campaign, entry in fields["reports"].items()}
         return state
 
     def _reload(self) -> None:
@@ -135,16 +140,26 @@ class ClientState:
         if self._path is None:
             return
         try:
-            stored = self.from_json(self._path.read_bytes())
+            data = self._path.read_bytes()
         except FileNotFoundError:
             return
         except OSError as error:
             raise DataError(
                 f"Cannot read {self._path}: {(error.strerror or 'input/output error').lower()}."
             ) from None
+        stored = self._read(data)
         if stored.budget != self.budget:
             raise ParameterError(f"budget must be the stored one, {stored.budget}, got {self.budget}.")
         self._reports = stored._reports | self._reports
+
+    def _read(self, data: bytes) -> ClientState:
+        """Return the state in the bytes of a file; those of earlier versions are JSON."""
+        if data.startswith(b"{"):
+            return self.from_json(data)
+        found = container.read(data, _WHAT)
+        if found.kind != _KIND:
+            raise DataError(f"{self._path} is not a hushcount {_WHAT}.")
+        return container.fitted(str(self._path), lambda: self._of(found.fields))
 
 
 def _budget_text(budget: float | str) -> str:
@@ -155,14 +170,13 @@ def _budget_text(budget: float | str) -> str:
         raise ParameterError("budget: " + str(error)) from None
 
 
-def _json(budget: str | None, entries: Mapping[str, tuple[str, bytes]]) -> str:
-    """Return a state as JSON that ends with its checksum."""
+def _fields(budget: str | None, entries: Mapping[str, tuple[str, bytes]]) -> dict[str, Any]:
+    """Return a state as fields that JSON can express."""
     reports = {
         campaign: {"epsilon": epsilon, "report": report.hex()}
         for campaign, (epsilon, report) in entries.items()
     }
-    fields: dict[str, object] = {"version": STATE_VERSION, "budget": budget, "reports": reports}
-    return _canonical({**fields, "checksum": _checksum(fields)})
+    return {"version": STATE_VERSION, "budget": budget, "reports": reports}
 
 
 def _canonical(fields: Mapping[str, object]) -> str:

@@ -6,13 +6,14 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from hushcount.errors import ParameterError
 from hushcount.ldp import registry
 from hushcount.ldp.client.client import Client
 from hushcount.ldp.client.state import ClientState
 from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.words import WIDEST_ITEM
 from hushcount.privacy import check_count
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Campaign:
     """
 
     __slots__ = ("manifest", "plan")
+    widest_listed: ClassVar[int] = WIDEST_ITEM  # bits of items among which heavy ones can be found
 
     def __init__(self, manifest: Manifest, plan: CampaignPlan | None = None) -> None:
         self.manifest = manifest

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from hushcount.errors import DataError, ManifestError, ParameterError
-from hushcount.ldp import registry, saved
+from hushcount.files import container
+from hushcount.ldp import registry
+from hushcount.ldp.server import state
 from hushcount.ldp.server.decoding import Collected, check_threshold, check_work
 from hushcount.ldp.server.reports import (
     FORMS,
@@ -74,7 +76,7 @@ class Aggregator:
         form: str = FORMS[0],
         *,
         now: float | None = None,
-        tell: Callable[[int], object] = lambda size: None,
+        tell: Callable[[int], object] | None = None,
     ) -> Aggregator:
         """Add the reports of an open file, as `add` does, and return the aggregator itself.
 
@@ -161,9 +163,13 @@ class Aggregator:
         self._kept = [Reports(np.concatenate(nonces), np.concatenate(symbols))]
         return self._kept[0]
 
+    def _contents(self) -> container.Contents:
+        """Return what is written of the aggregator."""
+        return state.contents(self.manifest, self._all(), self.refused)
+
     def to_bytes(self) -> bytes:
         """Return the aggregator as bytes: its manifest and its reports."""
-        return saved.to_bytes(self.manifest, self._all(), self.refused)
+        return container.encode(self._contents())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the aggregator to a file that only its owner can read, whole or not at all.
@@ -173,7 +179,7 @@ class Aggregator:
         path:
             Where to write it; an existing file is replaced.
         """
-        saved.save(path, self.to_bytes())
+        container.write(path, self._contents())
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | bytes) -> Aggregator:
@@ -184,7 +190,7 @@ class Aggregator:
         source:
             The path of a file, or the bytes themselves.
         """
-        manifest, reports, refused = saved.load(source)
+        manifest, reports, refused = state.load(source)
         aggregator = cls(manifest)
         for block in parsed((reports.nonces, reports.symbols), manifest, Counter()):
             aggregator._take(block)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hushcount.ldp.arrays import Floats
 from hushcount.ldp.server.decoding import Collected, ErrorOfCounts, Found
-from hushcount.ldp.wire.encodings import Bytes, Encoding, Integers
+from hushcount.ldp.wire.encodings import Bytes, Encoding, Integers, Item
 from hushcount.privacy import LOCAL_USER, Guarantee
 from hushcount.releases.release import Release
 
@@ -91,7 +91,7 @@ def keys_of(encoding: Encoding, values: Sequence[int]) -> pa.Array:
     return pa.array([key_of(encoding, value) for value in values], _key_type(encoding))
 
 
-def key_of(encoding: Encoding, value: int) -> Any:
+def key_of(encoding: Encoding, value: int) -> Item | None:
     """An encoded item as a key; integers that no column of numbers holds are text."""
     item = encoding.decode(value)
     return str(item) if isinstance(item, int) and encoding.width > 64 else item

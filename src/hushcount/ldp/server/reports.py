@@ -47,20 +47,22 @@ def parsed(received: Received, manifest: Manifest, refused: Counter[str]) -> Ite
 
 
 def read_packed(
-    stream: BinaryIO, manifest: Manifest, refused: Counter[str], tell: Callable[[int], object]
+    stream: BinaryIO, manifest: Manifest, refused: Counter[str], tell: Callable[[int], object] | None
 ) -> Iterator[Reports]:
     """Yield the reports of a file of packed ones, as `parsed` does; `tell` hears how many bytes were read."""
     reader = _PackedReader(manifest, refused)
     while block := stream.read(_BLOCK * REPORT_BYTES):
         yield reader.read(block)
-        tell(len(block))
+        if tell is not None:
+            tell(len(block))
     yield reader.read(b"", final=True)
 
 
-def read_lines(stream: BinaryIO, tell: Callable[[int], object]) -> Iterator[bytes]:
+def read_lines(stream: BinaryIO, tell: Callable[[int], object] | None) -> Iterator[bytes]:
     """Yield the bytes of each line of hexadecimal digits; a line of anything else gives no bytes."""
     while line := stream.readline(_LONGEST_LINE):
-        tell(len(line))
+        if tell is not None:
+            tell(len(line))
         try:
             yield bytes.fromhex(line.decode("ascii").strip())
         except ValueError:

@@ -9,14 +9,16 @@ zero.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp.wire.words import (
     MOST_SYMBOLS,
     WIDEST_ITEM,
+    Fields,
+    Item,
     PackedWords,
     Words,
     before_padding,
@@ -29,7 +31,17 @@ from hushcount.ldp.wire.words import (
 )
 from hushcount.privacy import check_count
 
-__all__ = ["KINDS", "Bytes", "Categories", "Encoding", "Integers", "PackedWords", "Words", "from_dict"]
+__all__ = [
+    "KINDS",
+    "Bytes",
+    "Categories",
+    "Encoding",
+    "Integers",
+    "Item",
+    "PackedWords",
+    "Words",
+    "from_dict",
+]
 
 BYTE_BITS = 9  # 0 ends the item, byte x is x + 1
 
@@ -63,11 +75,11 @@ class Encoding(Protocol):
         """The integer of an item, or None where it does not fit."""
         ...
 
-    def decode(self, value: int) -> Any:
+    def decode(self, value: int) -> Item | None:
         """The item of an integer, or None where there is none."""
         ...
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """The encoding as it stands in the manifest."""
         ...
 
@@ -111,7 +123,7 @@ class Bytes:
         codes = before_padding(unpack(value, self.length, BYTE_BITS), self.symbols)
         return None if codes is None else bytes(code - 1 for code in codes)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Fields for the manifest."""
         return {"kind": self.kind, "length": self.length, "truncate": self.truncate}
 
@@ -147,7 +159,7 @@ class Integers:
         """The integer itself."""
         return value if 0 <= value < 1 << self.bits else None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Fields for the manifest."""
         return {"kind": self.kind, "bits": self.bits}
 
@@ -187,13 +199,15 @@ class Categories:
         """The name at a place."""
         return self.names[value] if 0 <= value < len(self.names) else None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Fields for the manifest."""
         return {"kind": self.kind, "names": list(self.names)}
 
 
 # By the kind that stands in the manifest; a new encoding is added here.
-KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in (Words, PackedWords, Bytes, Integers, Categories)}
+KINDS: dict[str, Callable[..., Encoding]] = {
+    kind.kind: kind for kind in (Words, PackedWords, Bytes, Integers, Categories)
+}
 
 
 def from_dict(fields: object) -> Encoding:

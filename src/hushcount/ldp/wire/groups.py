@@ -11,7 +11,7 @@ from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp.wire import questions
 from hushcount.ldp.wire.questions import Question
 from hushcount.ldp.wire.response import check_symbol_bits, epsilon_text, response_probability
-from hushcount.ldp.wire.words import derived
+from hushcount.ldp.wire.words import Fields, derived
 from hushcount.privacy import check_count
 
 ALL_SHARES = 1 << 32
@@ -52,7 +52,7 @@ class Group:
         """How many symbols a client chooses from."""
         return 1 << self.symbol_bits
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """The group as it stands in the manifest."""
         return {
             "epsilon": self.epsilon,

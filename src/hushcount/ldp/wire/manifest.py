@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -25,7 +25,7 @@ from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.public_randomness import HASH_NAME, SEED_BYTES, PublicRandomness
 from hushcount.ldp.wire.response import epsilon_text
-from hushcount.ldp.wire.words import check_text, derived
+from hushcount.ldp.wire.words import Fields, check_text, derived
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 
@@ -106,7 +106,7 @@ class Manifest:
             end = datetime.fromtimestamp(self.expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             raise ManifestError(f"the campaign expired at {end}.")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """The fields that the id is taken of."""
         return {
             "version": VERSION,
@@ -121,7 +121,7 @@ class Manifest:
             "parameters": dict(self.parameters),
         }
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[[str], Manifest], tuple[str]]:
         return Manifest.parse, (self.to_json(),)
 
     def to_json(self) -> str:
@@ -157,7 +157,7 @@ class Manifest:
         return cls.parse(text)
 
 
-def canonical(fields: Mapping[str, Any]) -> bytes:
+def canonical(fields: Mapping[str, object]) -> bytes:
     """JSON with sorted keys, no spaces, and characters as themselves in UTF-8.
 
     >>> canonical({"b": [1, "é"], "a": "x"})

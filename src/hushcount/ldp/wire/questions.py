@@ -6,14 +6,14 @@ A question is public; whatever it maps to, the response is private (docs/proofs/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, SIGN, WIDEST_HASH, PublicRandomness
 from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
-from hushcount.ldp.wire.words import WIDEST_ITEM
+from hushcount.ldp.wire.words import WIDEST_ITEM, Fields
 from hushcount.privacy import check_count
 
 MOST_ROWS = 1 << 16
@@ -62,7 +62,7 @@ class Question(Protocol):
         """The cell and the flip (0 or 1) of an encoded item."""
         ...
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """The question as it stands in the manifest."""
         ...
 
@@ -120,7 +120,7 @@ class Prefix:
             return prefix, flip
         return place.public.hash(CELL, where, prefix, (self.bits, self.cell_bits)), flip
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Fields for the manifest."""
         return {
             "kind": self.kind,
@@ -173,7 +173,7 @@ class Chunk:
         chunk = value >> (place.width - self.start - self.bits) & ((1 << self.bits) - 1)
         return _bucket(value, place, self.bucket_bits, self.quotient_bits) << self.bits | chunk, 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Fields for the manifest."""
         return {
             "kind": self.kind,
@@ -232,7 +232,7 @@ class CodeBit:
         flip = (self.columns[self.position(place.extra)] & value).bit_count() & 1
         return _bucket(value, place, self.bucket_bits, self.quotient_bits), flip
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Fields for the manifest; columns in hexadecimal, because they may exceed 53 bits."""
         return {
             "kind": self.kind,
@@ -244,7 +244,9 @@ class CodeBit:
 
 
 # By the kind that stands in the manifest. A new kind is added here, in a module as light as this one.
-KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in (Prefix, TaggedPrefix, Chunk, CodeBit)}
+KINDS: dict[str, Callable[..., Question]] = {
+    kind.kind: kind for kind in (Prefix, TaggedPrefix, Chunk, CodeBit)
+}
 
 
 def from_dict(fields: object) -> Question:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, WIDEST_HASH
-from hushcount.ldp.wire.words import WIDEST_ITEM
+from hushcount.ldp.wire.words import WIDEST_ITEM, Fields
 from hushcount.privacy import check_count
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class TaggedPrefix:
         where = (place.group, place.question, place.row)
         return place.public.hash(CELL, where, key, (self.key_bits, self.cell_bits)), 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Fields for the manifest."""
         return {
             "kind": self.kind,

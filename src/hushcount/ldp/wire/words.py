@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
 
+Item = str | bytes | int
+Fields = dict[str, object]  # of a part of the manifest, as JSON has them
 WIDEST_ITEM = 1024  # bits
 MOST_SYMBOLS = 1 << 16
 
@@ -76,7 +78,7 @@ def derived() -> Any:
     return field(init=False, repr=False, compare=False)
 
 
-def derive(encoding: Any, symbol_bits: int, count: int, symbols: int, padded: bool) -> None:
+def derive(encoding: object, symbol_bits: int, count: int, symbols: int, padded: bool) -> None:
     """Set what follows from the fields of a frozen encoding of `count` symbols."""
     width = symbol_bits * count
     if width > WIDEST_ITEM:
@@ -117,7 +119,7 @@ class _Lettered(ABC):
         used = before_padding(codes, len(self.alphabet) + 1)
         return None if used is None else "".join(self.alphabet[code - 1] for code in used)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Fields for the manifest."""
         return {
             "kind": self.kind,

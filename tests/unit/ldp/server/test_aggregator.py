@@ -19,6 +19,7 @@ from hushcount.ldp.wire.encodings import Categories, Integers
 from hushcount.ldp.wire.groups import ALL_SHARES, Group
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.questions import Prefix
+from hushcount.sketches.exact import Exact
 
 NEVER = 253_402_300_799
 NAMES = ("tea", "milk", "salt", "bread")
@@ -194,13 +195,13 @@ def signed(body):
 PARTS = "The aggregator is damaged: its parts do not fit together."
 CHECKSUM = "The aggregator is damaged: its checksum does not fit."
 MISFIT = "the aggregator is damaged: its reports do not fit its manifest."
-FOREIGN = "The aggregator is not a saved aggregator."
+FOREIGN = "The aggregator is not a hushcount aggregator."
 DAMAGES = {
     "empty": (lambda good: b"", FOREIGN),
-    "a sketch": (lambda good: b"HUSHCNT\0" + good[8:], FOREIGN),
+    "a sketch": (lambda good: Exact().to_bytes(), FOREIGN),
     "another version": (
         lambda good: good[:8] + b"\x02\0\0\0" + good[12:],
-        "The aggregator has format 2, and this hushcount reads format 1.",
+        "The aggregator was written by a newer hushcount (format 2, this one reads up to 1).",
     ),
     "cut": (lambda good: good[:-1], CHECKSUM),
     "changed": (lambda good: good[:100] + b"!" + good[101:], CHECKSUM),

@@ -19,6 +19,7 @@ from hushcount.ldp.wire.questions import Prefix, Question
 from hushcount.ldp.wire.response import epsilon_text
 from hushcount.privacy import check_count
 
+WIDEST_LISTED = 20  # bits of items that an oracle can be asked about one by one
 WIDEST_EXPLICIT = 24  # bits of items that have a table of their own
 _HASHED_BITS = 20  # wider ones are hashed to so many bits
 _LAST_PLACE = Decimal("1e-18")

@@ -55,7 +55,7 @@ class BitstogramConstants:
 
 
 @dataclass(frozen=True, slots=True)
-class Proved:
+class PaperProof:
     """What a lemma asks for and promises: rows, cells of a row, and counts.
 
     `pruned` is the threshold of the protocol, `found` the count from which on an item is found, and `error`
@@ -90,7 +90,7 @@ def explicit_error(users: int, epsilon: float, queries: int, beta: float = BETA)
 
 def tree_proof(
     users: int, epsilon: float, levels: int, beta: float = BETA, constants: TreeConstants = TREE
-) -> Proved:
+) -> PaperProof:
     """TreeHist, 002, Lemma 5.3 and Theorem 5.2: prefixes below 2 eta are pruned, items above 3 eta found.
 
     >>> proved = tree_proof(10_000_000, 2.0, 30)
@@ -102,7 +102,7 @@ def tree_proof(
     final = constants.eta * math.sqrt(users * chance) / epsilon
     eta = final * math.sqrt(levels)
     cells = math.ceil(constants.cells * math.sqrt(users / chance))
-    return Proved(math.ceil(constants.rows * chance), cells, 2 * eta, 3 * eta, final)
+    return PaperProof(math.ceil(constants.rows * chance), cells, 2 * eta, 3 * eta, final)
 
 
 def hashtogram_proof(
@@ -111,35 +111,35 @@ def hashtogram_proof(
     queries: int,
     beta: float = BETA,
     constants: HashtogramConstants = HASHTOGRAM,
-) -> Proved:
+) -> PaperProof:
     """Hashtogram, 002, Lemma 6.6; an oracle prunes nothing and finds what exceeds its error."""
     _check(users, epsilon, beta)
     rows = math.ceil(constants.rows * math.log(constants.inside * users * queries / beta))
     chance = math.log(users * queries / beta)
     error = constants.error / epsilon * math.sqrt(users * chance)
-    return Proved(rows, math.ceil(epsilon * math.sqrt(users / chance)), 0.0, error, error)
+    return PaperProof(rows, math.ceil(epsilon * math.sqrt(users / chance)), 0.0, error, error)
 
 
 def succinct_proof(
     users: int, epsilon: float, levels: int, beta: float = BETA, constants: SuccinctConstants = SUCCINCT
-) -> Proved:
+) -> PaperProof:
     """SuccinctHist, 002, Lemma 6.3: one row of T buckets; items above w are found with chance 1/2."""
     _check(users, epsilon, beta)
     noise = math.sqrt(2 * users * levels * math.log(64 * levels))
     found = constants.sampling * levels * math.log(16 * levels) + constants.noise / epsilon * noise
     cells = math.ceil(constants.buckets * users / found)
-    return Proved(1, cells, 0.0, found, explicit_error(users, epsilon / 2, cells, beta))
+    return PaperProof(1, cells, 0.0, found, explicit_error(users, epsilon / 2, cells, beta))
 
 
 def bitstogram_proof(
     users: int, epsilon: float, places: int, beta: float = BETA, constants: BitstogramConstants = BITSTOGRAM
-) -> Proved:
+) -> PaperProof:
     """Bitstogram, 002, Lemma 6.8, for a code of so many places; its error is that of Hashtogram."""
     _check(users, epsilon, beta)
     rows = math.ceil(constants.repetitions * math.log(1 / beta))
     cells = max(math.floor(epsilon * users / (constants.buckets * math.sqrt(rows * places))), 1)
     found = constants.found * users**1.5 / cells
-    return Proved(rows, cells, 0.0, found, hashtogram_proof(users, epsilon / 2, rows * cells, beta).error)
+    return PaperProof(rows, cells, 0.0, found, hashtogram_proof(users, epsilon / 2, rows * cells, beta).error)
 
 
 def _check(users: int, epsilon: float, beta: float) -> None:

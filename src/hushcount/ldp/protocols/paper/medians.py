@@ -20,6 +20,7 @@ import numpy as np
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp import registry
 from hushcount.ldp.arrays import Floats, ItemWords
+from hushcount.ldp.protocols.paper.campaign import WIDEST_LISTED
 from hushcount.ldp.server.cells import cells_of, to_words
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.wire.encodings import Encoding
@@ -31,7 +32,6 @@ from hushcount.ldp.wire.questions import Prefix, Question
 if TYPE_CHECKING:
     from hushcount.ldp.server.aggregator import Aggregator
 
-WIDEST_LISTED = 20  # bits of items that can all be asked about
 _TOGETHER = 1 << 22  # estimates of single rows computed at once
 
 

@@ -6,6 +6,7 @@ from hushcount.errors import ParameterError
 from hushcount.ldp.protocols.campaign import Campaign, Terms
 from hushcount.ldp.protocols.paper.campaign import (
     WIDEST_EXPLICIT,
+    WIDEST_LISTED,
     explicit_item,
     median_item,
     paper_manifest,
@@ -49,6 +50,7 @@ class ExplicitHist(Campaign):
     """
 
     __slots__ = ()
+    widest_listed = WIDEST_LISTED
 
     def __init__(
         self,
@@ -107,6 +109,7 @@ class Hashtogram(Campaign):
     """
 
     __slots__ = ()
+    widest_listed = WIDEST_LISTED
 
     def __init__(
         self,

@@ -1,0 +1,1 @@
+"""`hushcount ldp`: campaigns in which every user randomises their own report."""

@@ -1,0 +1,164 @@
+"""Tables of items in the local model: a report for every user, or a whole campaign beside the truth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from hushcount.errors import ParameterError
+from hushcount.files.atomic import atomic_file, check_writable, refuse_same
+from hushcount.jobs.ldp.campaigns import CampaignSettings, encoding_of
+from hushcount.jobs.ldp.collection import report_form
+from hushcount.ldp.wire import encodings
+from hushcount.secure import fresh_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hushcount.jobs.run import Progress, Request
+    from hushcount.ldp.client.simulation import Comparison, HeldItems
+    from hushcount.ldp.wire.encodings import Encoding
+    from hushcount.ldp.wire.manifest import Manifest
+    from hushcount.releases.release import Release
+
+__all__ = ["Comparison", "randomise", "simulate"]
+
+_WHOLE_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,400}\s*", re.ASCII)
+
+
+def randomise(
+    path: str, request: Request, output: str, form: str | None = None, progress: Progress | None = None
+) -> tuple[Manifest, int]:
+    """Write a report for every user of a table; return the manifest and how many reports there are.
+
+    Parameters
+    ----------
+    path:
+        The manifest.
+    request:
+        The table. Each row is a user; if it names a user column, each different user is one, and reports one
+        of their items, picked by a keyed hash.
+    output:
+        Where the reports are written, in a random order.
+    form:
+        "packed" or "hex"; by default by the ending of `output`.
+    progress:
+        Called with the bytes read so far and in all.
+    """
+    from hushcount.ldp.client.simulation import ReportPool
+    from hushcount.ldp.server.decoding import check_work
+    from hushcount.ldp.wire.manifest import Manifest
+    from hushcount.noise.bits import system_bits
+
+    manifest = Manifest.load(path)
+    manifest.refuse_expired()
+    check_work(manifest)
+    refuse_same([output], [path, *_paths(request)])
+    check_writable(output)
+    pool = ReportPool(manifest, system_bits())
+    for users in _users(request, manifest.encoding, progress):
+        pool.add(users)
+    number = len(pool)
+    with atomic_file(output) as stream:
+        for block in pool.shuffled():
+            stream.write(block if report_form(output, form) == "packed" else _as_lines(block))
+    return manifest, number
+
+
+def simulate(
+    request: Request, settings: CampaignSettings, progress: Progress | None = None
+) -> tuple[Comparison, Release]:
+    """Run a whole campaign on a table; return how it compares with the truth, and the release.
+
+    Parameters
+    ----------
+    request:
+        The table, as for `randomise`.
+    settings:
+        What the campaign asks; its users are those of the table.
+    progress:
+        Called with the bytes read so far and in all.
+    """
+    from hushcount.ldp.client.simulation import Comparison, Population, ReportPool
+    from hushcount.noise.bits import system_bits
+
+    people = Population(encoding_of(settings.items, settings.truncate))
+    for users in _users(request, people.encoding, progress):
+        people.add(users)
+    made = replace(settings, users=max(len(people), 1)).campaign()
+    aggregator = made.aggregator()
+    pool = ReportPool(made.manifest, system_bits())
+    pool.add(people.held_items())
+    for block in pool.shuffled():
+        aggregator.add(block)
+    release = aggregator.heavy_hitters()
+    return Comparison.of(release, people.true_counts(), release.floor or 0), release
+
+
+def _users(request: Request, encoding: Encoding, progress: Progress | None) -> Iterator[HeldItems]:
+    """Yield the users of a table with their items, a few at a time; every user comes once."""
+    from hushcount.ldp.client.simulation import HeldItems
+
+    if isinstance(request.column, list):
+        raise ParameterError("Items are one column, so give --column once.")
+    if request.user is None:
+        source = request.open()
+        for batch in source.batches():
+            yield _with_numbers(HeldItems.of(batch.keys), encoding)
+            yield HeldItems.without(batch.rows - len(batch.keys))
+            if progress is not None:
+                progress(batch.bytes_read, source.size)
+        return
+    reported = 0
+    for keys in _items_of_users(request, progress):
+        reported += len(keys)
+        yield _with_numbers(HeldItems.of(keys), encoding)
+    yield HeldItems.without(max(_count_users(request) - reported, 0))
+
+
+def _items_of_users(request: Request, progress: Progress | None) -> Iterator[pa.Array]:
+    """Yield one item of each user that has any, picked by a keyed hash of user and item."""
+    from hushcount.sources.duckdb.bounding import BoundedUsers, DistinctPairs
+
+    if request.data == "-":
+        raise ParameterError("--user reads the data twice, so FILE cannot be standard input.")
+    source = request.open()
+    tell = (lambda batch: progress(batch.bytes_read, source.size)) if progress else (lambda batch: None)
+    for _, keys in BoundedUsers(source, DistinctPairs(1)).batches(tell):
+        yield keys
+
+
+def _count_users(request: Request) -> int:
+    """Return how many different users there are, those without any item included."""
+    import numpy as np
+
+    from hushcount.ldp.server.reports import NonceSet
+
+    key, users = fresh_key(), NonceSet()
+    for batch in replace(request, column=request.user, user=None, key_type="auto").open().batches():
+        names = (repr(user).encode("utf-8", "surrogatepass") for user in batch.keys.unique().to_pylist())
+        hashes = [int.from_bytes(blake2b(name, digest_size=8, key=key).digest(), "little") for name in names]
+        users.add(np.array(hashes, np.uint64))
+    return len(users)
+
+
+def _with_numbers(users: HeldItems, encoding: Encoding) -> HeldItems:
+    """Return users whose items are numbers if the encoding is of numbers; other texts stay, as no item."""
+    if not isinstance(encoding, encodings.Integers):
+        return users
+    items = [
+        int(item) if isinstance(item, str) and _WHOLE_NUMBER.fullmatch(item) else item for item in users.items
+    ]
+    return users._replace(items=items)
+
+
+def _as_lines(block: bytes) -> bytes:
+    return block.hex("\n", -18).encode() + b"\n"
+
+
+def _paths(request: Request) -> list[str]:
+    """Return the file that a request reads, if it is one."""
+    return [request.data] if isinstance(request.data, str) and request.data != "-" else []
