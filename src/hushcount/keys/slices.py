@@ -9,11 +9,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.keys.buffers import has_offsets, longest
+from hushcount.keys.buffers import check_buffers, has_offsets, longest
 
 # Bytes to which the rows of a slice may expand when each takes its own copy of a shared value.
 EXPANDED = 1 << 26
 Sizes = npt.NDArray[np.int64]
+
+
+def checked_slices(
+    batch: pa.RecordBatch, names: Sequence[str], most: int, label: str
+) -> Iterator[list[pa.Array]]:
+    """Yield slices of some columns of a file; raise if they refer to values outside of their buffers."""
+    columns = [batch.column(name) for name in names]
+    for column in columns:
+        check_buffers(column, label)
+    yield from slices(columns, most)
 
 
 def slices(columns: Sequence[pa.Array], most: int) -> Iterator[list[pa.Array]]:

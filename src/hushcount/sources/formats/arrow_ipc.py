@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyarrow import ipc
 
-from hushcount.keys.buffers import check_buffers
 from hushcount.keys.memory import BATCH_ROWS
-from hushcount.keys.slices import slices
+from hushcount.keys.slices import checked_slices
 from hushcount.sources.formats.inputs import Input
 from hushcount.sources.formats.registry import Names, Piece
 
@@ -45,19 +44,13 @@ def _file_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iter
     with pa.OSFile(file.location) as raw, ipc.open_file(raw, options=options) as opened:
         count = opened.num_record_batches
         for index in range(count):
-            yield from _slices(opened.get_batch(index), names, size * (index + 1) // count)
+            for cut in checked_slices(opened.get_batch(index), names, BATCH_ROWS, file.name):
+                yield Piece(cut, len(cut[0]), size * (index + 1) // count)
 
 
 def _stream_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iterator[Piece]:
     stream, position = file.open()
     with stream, ipc.open_stream(stream, options=options) as opened:
         for batch in opened:
-            yield from _slices(batch, names, position())
-
-
-def _slices(batch: pa.RecordBatch, names: Names, bytes_read: int) -> Iterator[Piece]:
-    columns = [batch.column(name) for name in names]
-    for column in columns:
-        check_buffers(column)
-    for cut in slices(columns, BATCH_ROWS):
-        yield Piece(cut, len(cut[0]), bytes_read)
+            for cut in checked_slices(batch, names, BATCH_ROWS, file.name):
+                yield Piece(cut, len(cut[0]), position())

@@ -125,10 +125,13 @@ def _checked(reader: Reader, file: Input, columns: KeyColumns) -> KeyColumns:
     """The columns as they are in a file, with their types."""
     import pyarrow as pa
 
-    schema = attempt(file_failure(file.name, reader.defect), reader.schema, file)
+    sentence = file_failure(file.name, reader.defect)
+    schema = attempt(sentence, reader.schema, file)
     if schema is None:
         return columns.typed([pa.string()] * len(columns.names))
-    columns = columns.within(schema.names, "the file")
+    columns = columns.within(
+        attempt(file_failure(file.name, reader.defect), lambda: schema.names), "the file"
+    )
     return columns.typed(schema.field(name).type for name in columns.names)
 
 

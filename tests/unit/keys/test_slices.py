@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hushcount.sources.formats.slices import slices
 
-from hushcount.sources.formats import slices as module
+from hushcount.keys import slices as module
+from hushcount.keys.slices import slices
 
 LONG = "x" * 1000
 
