@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.data import scrambled, zipf
-from hushcount.mechanisms.registry import release
+from hushcount.jobs.release import release
 from hushcount.noise.bits import Bits
 from hushcount.releases.release import Release
 from hushcount.sketches.exact import Exact

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
-from hushcount.mechanisms.user_routes import EXACT, GROUP, PAMG, Route, user_routes
+from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, user_routes
 
 PAGE = Path(__file__).parents[2] / "docs" / "user-routes.md"
 KEYS = (1, 2, 3, 5, 8, 10, 20, 30, 50, 80, 100, 150, 200, 300, 500, 1000)

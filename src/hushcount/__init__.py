@@ -9,14 +9,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-# Loaded now, because loading it later would put the module in the place of the function below.
-import hushcount.releases.release  # noqa: F401
+from hushcount.registry import Registry
 
 if TYPE_CHECKING:
     from hushcount import engines, errors, ldp
     from hushcount.jobs.oracle import oracle
+    from hushcount.jobs.release import release
     from hushcount.jobs.sample import sample
     from hushcount.jobs.top import top
     from hushcount.jobs.tree import tree
@@ -36,28 +36,32 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public name: where it lives. Looked up on first use, so that importing hushcount stays cheap.
-_NAMES = {
-    "Budget": "hushcount.privacy",
-    "CountMin": "hushcount.sketches.linear",
-    "CountSketch": "hushcount.sketches.linear",
-    "Exact": "hushcount.sketches.exact",
-    "Guarantee": "hushcount.privacy",
-    "IntegerRange": "hushcount.keys.domains",
-    "MisraGries": "hushcount.sketches.misra_gries",
-    "Oracle": "hushcount.releases.oracle",
-    "HierarchySketch": "hushcount.sketches.levels",
-    "Release": "hushcount.releases.release",
-    "TreeRelease": "hushcount.releases.tree",
-    "SpaceSaving": "hushcount.sketches.space_saving",
-    "UserMisraGries": "hushcount.sketches.user_misra_gries",
-    "add_releases": "hushcount.releases.added",
-    "load": "hushcount.sketches.codec",
-    "oracle": "hushcount.jobs.oracle",
-    "sample": "hushcount.jobs.sample",
-    "top": "hushcount.jobs.top",
-    "tree": "hushcount.jobs.tree",
-}
+# Public names and where they live. They are looked up on first use, so that importing hushcount stays cheap.
+_NAMES: Registry[object] = Registry(
+    "name",
+    {
+        "Budget": "hushcount.privacy:Budget",
+        "CountMin": "hushcount.sketches.linear:CountMin",
+        "CountSketch": "hushcount.sketches.linear:CountSketch",
+        "Exact": "hushcount.sketches.exact:Exact",
+        "Guarantee": "hushcount.privacy:Guarantee",
+        "HierarchySketch": "hushcount.sketches.levels:HierarchySketch",
+        "IntegerRange": "hushcount.keys.domains:IntegerRange",
+        "MisraGries": "hushcount.sketches.misra_gries:MisraGries",
+        "Oracle": "hushcount.releases.oracle:Oracle",
+        "Release": "hushcount.releases.release:Release",
+        "SpaceSaving": "hushcount.sketches.space_saving:SpaceSaving",
+        "TreeRelease": "hushcount.releases.tree:TreeRelease",
+        "UserMisraGries": "hushcount.sketches.user_misra_gries:UserMisraGries",
+        "add_releases": "hushcount.releases.added:add_releases",
+        "load": "hushcount.sketches.codec:load",
+        "oracle": "hushcount.jobs.oracle:oracle",
+        "release": "hushcount.jobs.release:release",
+        "sample": "hushcount.jobs.sample:sample",
+        "top": "hushcount.jobs.top:top",
+        "tree": "hushcount.jobs.tree:tree",
+    },
+)
 
 __all__ = [
     "Budget",
@@ -87,34 +91,12 @@ __all__ = [
 ]
 
 
-def release(
-    sketch: Any,
-    *,
-    epsilon: float,
-    delta: float,
-    mechanism: str | None = None,
-    max_events: int | None = None,
-    domain: Any = None,
-) -> Release:
-    """Release a sketch, or a list of sketches of disjoint parts, with (epsilon, delta)-DP.
-
-    Every release of a sketch spends again. `mechanism` names one; without it the proved default of the
-    sketch's shape is taken. `max_events` is a public bound on the number of events. `domain`, all keys that
-    can occur ("A..B" or a list), allows delta = 0.
-    """
-    from hushcount.mechanisms.registry import release as release_sketch
-
-    return release_sketch(
-        sketch, epsilon=epsilon, delta=delta, mechanism=mechanism, max_events=max_events, domain=domain
-    )
-
-
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in ("engines", "errors", "ldp"):
         return import_module(f"hushcount.{name}")
     if name not in _NAMES:
         raise AttributeError(f"module 'hushcount' has no attribute {name!r}")
-    return getattr(import_module(_NAMES[name]), name)
+    return _NAMES[name]
 
 
 def __dir__() -> list[str]:

@@ -16,11 +16,16 @@ LARGEST_COUNT = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class PrivacyUnit:
-    """What one neighbour has more than the other."""
+    """What one of two neighbouring data sets has more than the other.
+
+    `relation` describes neighbours that do not arise by adding or removing one. `rows` is the largest number
+    of rows that belong to one unit; two units that differ in it only are the same unit.
+    """
 
     name: str
     protects: str
-    relation: str | None = None  # where it is not to add or remove one
+    relation: str | None = None
+    rows: int = field(default=1, compare=False)
 
     @property
     def neighbours(self) -> str:

@@ -71,11 +71,11 @@ def test_events_of_users(capfd):
         ),
         (
             ["--engine", "spark", *USER, "--max-keys", "2", "--row-id", "key"],
-            "rows are dealt to shards by one rule, got user and row_id.",
+            "Rows are assigned to shards by one rule, got user and row_id.",
         ),
         (
             ["--engine", "spark", "--checkpoint", "run.hc"],
-            "checkpoint does not go with the Spark engine, which repeats lost tasks itself.",
+            "checkpoint cannot be combined with the Spark engine, which repeats lost tasks by itself.",
         ),
     ],
 )

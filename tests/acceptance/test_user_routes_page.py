@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hushcount.mechanisms.user_routes import user_routes
+from hushcount.mechanisms.users import user_routes
 
 PAGE = (Path(__file__).parents[2] / "docs" / "user-routes.md").read_text()
 

@@ -12,7 +12,7 @@ from tests.privacy.test_neighbours import streams_up_to_renaming
 from tests.privacy.test_space_saving import law_of, moves, summary
 
 from hushcount.mechanisms.counters.floor import FloorRelease
-from hushcount.mechanisms.group import row_budget
+from hushcount.mechanisms.users import row_budget
 from hushcount.privacy import Budget
 from hushcount.sources.duckdb import bounding
 from hushcount.sources.open import open_source

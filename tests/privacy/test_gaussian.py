@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pytest
 from tests.privacy import hockey_stick as hs
 
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram
 from hushcount.mechanisms.histograms.gaussian_calibration import log_hockey_stick
 from hushcount.mechanisms.histograms.merged import LaplaceManyKeys
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.privacy import Budget
+from hushcount.shapes import Public
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def worst(law: DiscreteGaussian, threshold: int, epsilon: float, moved: int) -> 
 
 
 def mechanism(budget: Budget, moved: int) -> GaussianSparseHistogram:
-    return GaussianSparseHistogram(budget, PublicParameters(moved=moved))
+    return GaussianSparseHistogram(budget, Public(moved=moved))
 
 
 @pytest.mark.parametrize("moved", [1, 2, 3])
@@ -137,13 +137,13 @@ def test_outputs_enumerated_one_by_one_keep_the_budget(counts: tuple[int, int]) 
 
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(3.0, 1e-4)], ids=str)
 def test_laplace_keeps_its_budget_and_one_lower_is_refuted(budget: Budget) -> None:
-    found = LaplaceManyKeys(budget, PublicParameters(moved=2))
+    found = LaplaceManyKeys(budget, Public(moved=2))
     for counts in product((0, 1, found.threshold, found.threshold + 3), repeat=2):
         sides = [{f"k{i}": count + step for i, count in enumerate(counts) if count + step} for step in (0, 1)]
         law = hs.Thresholded(found.law, found.threshold, budget.epsilon, budget.delta)
         for pair in (sides, sides[::-1]):
             assert hs.independent(law, (pair[0], pair[1]))[1] <= budget.delta
     tight = Budget(budget.epsilon, (1 - (1 - float(found.law.tail(found.threshold - 1))) ** 2) * (1 + 1e-9))
-    again = LaplaceManyKeys(tight, PublicParameters(moved=2))
+    again = LaplaceManyKeys(tight, Public(moved=2))
     lower = hs.Thresholded(again.law, again.threshold - 1, tight.epsilon, tight.delta)
     assert hs.independent(lower, ({"k0": 1, "k1": 1}, {}))[0] > tight.delta

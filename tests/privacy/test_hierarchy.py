@@ -24,6 +24,7 @@ from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
+from hushcount.shapes import Public
 
 LAWS: list[tuple[Law, int]] = [
     (DiscreteLaplace(0.5), 12),
@@ -133,7 +134,7 @@ def test_printed_algorithm_1_on_the_integers_is_refuted() -> None:
 @pytest.mark.parametrize(("tests", "nodes"), [(5, 100), (32, 1000)])
 def test_the_attack_on_ours_stays_below_delta(tests: int, nodes: int) -> None:
     budget = Budget(1.0, 1e-6)
-    mechanism = HierarchyRelease(budget, tests - 1)
+    mechanism = HierarchyRelease(budget, Public(height=tests - 1))
     ours = SharedNoise(np.zeros(1), np.ones(1), lambda t: np.asarray(mechanism.law.tail(1 - _whole(t))))
     found = [ours.attack(residual, nodes, tests, budget.epsilon) for residual in range(-80, 80)]
     assert 0.8 * budget.delta <= max(found) <= budget.delta

@@ -11,7 +11,6 @@ from tests.privacy import hockey_stick as hs
 from tests.privacy.cases import STATES, both_ways, neighbours
 
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.counters.misra_gries import (
     ChanRelease,
     PrivateMisraGries,
@@ -19,8 +18,9 @@ from hushcount.mechanisms.counters.misra_gries import (
     PrivateMisraGriesStandard,
 )
 from hushcount.privacy import Budget
+from hushcount.shapes import Public
 
-PUBLIC = PublicParameters(candidates=5, parts=6)
+PUBLIC = Public(candidates=5, parts=6)
 
 
 def tight(epsilon: float, threshold: int) -> Budget:

@@ -17,12 +17,12 @@ from tests.seeded_bits import SeededBits
 
 import hushcount as hc
 from hushcount.errors import ParameterError
+from hushcount.jobs.release import release
 from hushcount.keys.domains import IntegerRange, KnownKeys
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.histograms.pure import BoundedPureRelease, PureRelease, largest, reduced
-from hushcount.mechanisms.registry import release
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
+from hushcount.shapes import Public
 
 
 def test_the_reduction_equals_the_oracle():
@@ -39,7 +39,7 @@ def test_the_reduction_equals_the_oracle():
 
 
 def test_the_noise_is_scaled_to_the_sensitivity():
-    public = PublicParameters(candidates=5, parts=6, max_events=100, domain=IntegerRange(0, 9))
+    public = Public(candidates=5, parts=6, max_events=100, domain=IntegerRange(0, 9))
     assert float(PureRelease(Budget.pure(1.8), public).law.epsilon) == pytest.approx(1.8 / 9)
     assert BoundedPureRelease(Budget.pure(1.8), public).law.epsilon == 1.8
 
@@ -198,4 +198,4 @@ def test_a_domain_goes_with_delta_0_and_delta_0_with_a_domain():
         "pure-bounded needs max_events, a public bound, got None."
     )
     with pytest.raises(ParameterError, match=r"^pure needs domain, a public list of keys, got None\.$"):
-        PureRelease(Budget.pure(1.0), PublicParameters(candidates=5))
+        PureRelease(Budget.pure(1.0), Public(candidates=5))

@@ -11,10 +11,10 @@ from tests.privacy.cases import STATES, both_ways, neighbours
 from tests.privacy.test_neighbours import deletions, streams_up_to_renaming
 
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.counters.floor import BoundedLengthRelease, FloorRelease
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
+from hushcount.shapes import Public
 
 
 def tight(epsilon: float, threshold: int) -> Budget:
@@ -107,7 +107,7 @@ def test_all_tracked_keys_as_candidates_are_refuted() -> None:
 
 
 def bounded(budget: Budget, max_events: int, parts: int) -> BoundedLengthRelease:
-    return BoundedLengthRelease(budget, PublicParameters(parts - 1, parts, max_events))
+    return BoundedLengthRelease(budget, Public(parts - 1, parts, max_events))
 
 
 @pytest.mark.parametrize("state", STATES)

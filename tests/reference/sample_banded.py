@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, check_shape, keep
+from hushcount.mechanisms.base import Claim, check_shape, keep
 from hushcount.mechanisms.sampling.grid import Grid, keys_grid, values_grid
 from hushcount.mechanisms.sampling.law import SampleLaw
 from hushcount.mechanisms.sampling.rows import stationary_masses
@@ -26,7 +26,7 @@ from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
 from hushcount.secure import below
-from hushcount.shapes import Histogram
+from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -122,7 +122,7 @@ class PrivateSampleBanded:
     """
 
     budget: Budget
-    public: PublicParameters = NOTHING_PUBLIC
+    public: Public = NOTHING_PUBLIC
     scheme: Scheme = EVERY_KEY
     grid: Grid = field(init=False)
 

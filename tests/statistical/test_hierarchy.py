@@ -15,7 +15,7 @@ from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
-from hushcount.shapes import LeafCounts
+from hushcount.shapes import LeafCounts, Public
 from hushcount.sketches.leaves import leaf_batches
 
 LEAVES = 60_000
@@ -31,7 +31,7 @@ def shape_of(step, counts, places=None):
 
 def released(step, count, seed):
     """The mechanism, and a release of leaves that all have `count` above the threshold."""
-    mechanism = HierarchyRelease(Budget(1.0, 1e-6), Ipv4(step).height)
+    mechanism = HierarchyRelease(Budget(1.0, 1e-6), Public(height=Ipv4(step).height))
     counts = np.full(LEAVES, mechanism.threshold + count, dtype=np.int64)
     return mechanism, mechanism.release(shape_of(step, counts), SeededBits(seed))
 
@@ -69,7 +69,7 @@ def test_leaves_are_published_as_often_as_the_noise_says(above):
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
 def test_intervals_of_totals_cover_as_often_as_they_say(confidence):
     """2048 parents of 1 to 40 heavy leaves and of 150 light ones: totals of up to 41 noises, none near by."""
-    mechanism = HierarchyRelease(Budget(1.0, 1e-6), 4)
+    mechanism = HierarchyRelease(Budget(1.0, 1e-6), Public(height=4))
     block, place = np.divmod(np.arange(2048 * 256), 256)
     heavy = place >= 255 - block % 40
     counts = np.where(heavy, mechanism.threshold + 500, 2 * (place < 150))

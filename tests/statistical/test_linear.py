@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom
 from tests.seeded_bits import SeededBits
 
+from hushcount.jobs.oracle import oracle_budget
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash
 from hushcount.mechanisms.linear.calibration import Envelope, envelope_bounds, row_failure
 from hushcount.mechanisms.linear.cells import NoisyCells
@@ -153,7 +154,9 @@ def test_intervals_of_an_oracle_hold_as_often_as_stated(kind, confidence):
         cells = sketch.shape()
         keys_of = keys.astype(np.uint64)
         cells.hashing.update(cells.cells, keys_of, counts)  # as many events of weight 1
-        oracle = NoisyCells(0.5, 1e-6).release(replace(cells, key_type=pa.int64()), SeededBits(seed))
+        oracle = NoisyCells(oracle_budget(0.5, 1e-6)).release(
+            replace(cells, key_type=pa.int64()), SeededBits(seed)
+        )
         below, above = oracle.interval(confidence)
         high = oracle.estimate(asked)["count"].to_numpy() - truth
         shares.append([(high > below).mean(), (-high > above).mean(), (high > 0.7 * below).mean()])

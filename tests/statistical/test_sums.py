@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from tests.seeded_bits import SeededBits
 
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.mechanisms.sampling.law import SampleLaw
 from hushcount.mechanisms.sampling.sample import PrivateSample
@@ -15,7 +14,7 @@ from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor
 from hushcount.privacy import Budget
 from hushcount.releases.estimators import make_estimator
 from hushcount.releases.sums import VISIBLE, identity, sum_accuracy
-from hushcount.shapes import Histogram
+from hushcount.shapes import Histogram, Public
 
 BUDGETS = [Budget(0.5, 1e-3), Budget(1.0, 1e-8), Budget(3.0, 1e-6)]
 SCHEMES = [None, Pps(0.001), Ppswor(0.001), Pps(0.01, 0.5)]
@@ -50,7 +49,7 @@ def actual(law, name, counts):
 
 def estimates(budget, scheme, counts, name):
     """What is stated by releases of these counts, with a public bound on the events."""
-    public = PublicParameters(max_events=int(1.05 * counts.sum()))
+    public = Public(max_events=int(1.05 * counts.sum()))
     shape = Histogram(pa.array(np.arange(len(counts))), counts)
     mechanism = (
         TruncatedGeometric(budget, public)

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, check_writable, refuse_same
-from hushcount.jobs.run import Progress, Request, open_run
+from hushcount.jobs.run import Ask, Progress, Request, run
 from hushcount.keys.arrays import held_as
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, KINDS
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.noise.bits import system_bits
-from hushcount.privacy import EVENT, PrivacyUnit
+from hushcount.privacy import Budget
 from hushcount.releases.oracle import Oracle
-from hushcount.shapes import Cells
 from hushcount.sketches.linear import CountMin, CountSketch, LinearSketch
+
+if TYPE_CHECKING:
+    from hushcount.jobs.origin import Origin
+    from hushcount.jobs.run import Run
+    from hushcount.keys.columns import KeyColumns
+    from hushcount.shapes import Public
 
 DEPTH = 5
 WIDTH = 1 << 16
@@ -63,37 +68,70 @@ def oracle(
     if isinstance(data, LinearSketch):
         if any(value is not None for value in (*size, column, format, sql)):
             raise ParameterError("a sketch has its own kind, size, hash key and keys; give only the budget.")
-        made = NoisyCells(epsilon, delta).release(_typed(data, None), system_bits())
-    else:
-        noisy = NoisyCells(epsilon, delta)
-        sketch = _empty(*size)
-        noisy.law(sketch.shape().hashing.kind, sketch.depth, 1)  # refuse now what could not be released
-        request = Request(data, _one(column), format, key_type, sql)
-        made = count_cells(request, sketch, noisy, progress)
-    if output is not None:
-        made.save(output)
-    return made
+        _known(data, None)
+        made = NoisyCells(oracle_budget(epsilon, delta)).release(data.shape(), system_bits())
+        if output is not None:
+            made.save(output)
+        return made
+    request = Request(data, _one(column), format, key_type, sql)
+    return run(OracleAsk(request, oracle_budget(epsilon, delta), _empty(*size), output), progress=progress)
 
 
-def count_cells(
-    request: Request, sketch: LinearSketch, noisy: NoisyCells, progress: Progress | None
-) -> Oracle:
-    """Count, and publish the cells."""
-    run = open_run(request, sketch, None)
-    source = run.source
-    run.count(progress)
-    types = source.columns.types
-    known = held_as(types[0]) if types else DECLARED.get(request.key_type)
-    made = _for_unit(noisy, source.unit).release(_typed(sketch, known), system_bits())
-    return replace(made, notes=source.notes)
+def oracle_budget(epsilon: float, delta: float | None) -> Budget:
+    """Return the budget of an oracle; without delta, or with 0, it is for mechanisms that need none."""
+    if delta is None or (not isinstance(delta, bool) and delta == 0):
+        return Budget.pure(epsilon)
+    return Budget(epsilon, delta)
 
 
-def _typed(sketch: LinearSketch, known: pa.DataType | None) -> Cells:
-    """The cells with the type of their keys: one made up for no keys would show that there were none."""
-    kind = known if sketch.key_type is None else sketch.key_type
+@dataclass(frozen=True, slots=True)
+class OracleAsk(Ask[Oracle]):
+    """Noisy cells that answer for any key."""
+
+    request: Request
+    budget: Budget
+    empty: LinearSketch
+    output: str | os.PathLike[str] | None = None
+
+    @property
+    def max_events(self) -> int | None:
+        """No bound: cells hold any number of events."""
+        return None
+
+    def sketch(self) -> LinearSketch:
+        """Return the empty sketch."""
+        return self.empty
+
+    def count(self, reading: Run, progress: Progress | None) -> None:
+        """Count all keys; if there are none, their type must have been declared."""
+        reading.count(progress)
+        self._key_type(reading.source.columns)
+
+    def mechanism(self, public: Public) -> NoisyCells:
+        """Return the mechanism, or raise for a budget without delta that needs one."""
+        noisy = NoisyCells(self.budget, public)
+        noisy.law(self.empty.kind, self.empty.depth, 1)
+        return noisy
+
+    def finish(self, whole: Oracle, origin: Origin) -> Oracle:
+        """Return the oracle with its notes, written where asked."""
+        made = replace(whole, notes=origin.notes, key_type=self._key_type(origin.columns))
+        if self.output is not None:
+            made.save(self.output)
+        return made
+
+    def _key_type(self, columns: KeyColumns) -> pa.DataType:
+        """Return the type of the keys that were counted, or that the source or the caller declares."""
+        declared = held_as(columns.types[0]) if columns.types else DECLARED.get(self.request.key_type)
+        return _known(self.empty, declared)
+
+
+def _known(sketch: LinearSketch, declared: pa.DataType | None) -> pa.DataType:
+    """Return the type of the keys: one made up for no keys would show that there were none."""
+    kind = declared if sketch.key_type is None else sketch.key_type
     if kind is None:
         raise DataError(NO_KEYS)
-    return replace(sketch.shape(), key_type=kind)
+    return kind
 
 
 def merge_oracles(paths: Sequence[PathLike], output: PathLike | None = None) -> Oracle:
@@ -109,10 +147,6 @@ def merge_oracles(paths: Sequence[PathLike], output: PathLike | None = None) -> 
     if output is not None:
         first.save(output)
     return first
-
-
-def _for_unit(noisy: NoisyCells, unit: PrivacyUnit) -> NoisyCells:
-    return noisy if unit == EVENT else NoisyCells(noisy.epsilon, noisy.delta, unit)
 
 
 def _empty(

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from hushcount import signals
 from hushcount.errors import DataError
 from hushcount.jobs.checkpoints import Checkpoint, check_resumable, check_same
 from hushcount.jobs.origin import Origin, Position
+from hushcount.noise.bits import system_bits
+from hushcount.sources.bounded import BoundedSource
 from hushcount.sources.in_domain import SourceInDomain, readable_type
 from hushcount.sources.open import open_source
 from hushcount.sources.source import Batch, Source
 
 if TYPE_CHECKING:
     from hushcount.keys.domains import Domain
+    from hushcount.noise.bits import Bits
+    from hushcount.shapes import Public, Sketch
+    from hushcount.sources.duckdb.bounding import Bound
 
 Progress = Callable[[int, int | None], None]
+Published = TypeVar("Published")
+Published_co = TypeVar("Published_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,9 @@ class Request:
     sql: str | None = None
     user: str | None = None
     domain: Domain | None = None
+    bound: Bound | None = None  # of what each user contributes
+    with_users: bool = False  # for sketches that count users themselves
+    progress: Progress | None = None  # while the rows of each user are brought together
 
     def open(self, state: Any = None) -> Source:
         """Open the source; `state` of a stopped run gives its order again."""
@@ -45,7 +56,11 @@ class Request:
             user=self.user,
             state=state,
         )
-        return source if self.domain is None else SourceInDomain(source, self.domain)
+        if self.domain is not None:
+            source = SourceInDomain(source, self.domain)
+        if self.bound is None:
+            return source
+        return BoundedSource(source, self.bound, self.with_users, self.progress)
 
 
 @dataclass(slots=True)
@@ -116,16 +131,71 @@ def _generator(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
     yield from batches
 
 
+class Ask(ABC, Generic[Published]):
+    """What a job is asked for: all that is decided before any row is read, and what is done last."""
+
+    request: Request
+
+    @property
+    @abstractmethod
+    def max_events(self) -> int | None:
+        """The public bound on the number of events, if one was stated."""
+
+    @abstractmethod
+    def sketch(self) -> Sketch:
+        """Return an empty sketch."""
+
+    @abstractmethod
+    def mechanism(self, public: Public) -> Releasing[Published]:
+        """Return the calibrated mechanism for a sketch with these public numbers, or raise."""
+
+    @abstractmethod
+    def finish(self, whole: Published, origin: Origin) -> Published:
+        """Return the release with its keys as columns, its notes and cuts, written where asked."""
+
+    def count(self, reading: Run, progress: Progress | None) -> None:
+        """Read the source into the sketch: the only loop over raw data."""
+        reading.count(progress)
+
+
+class Releasing(Protocol[Published_co]):
+    """A mechanism, seen from the job that runs it."""
+
+    def release(self, shape: Any, bits: Bits) -> Published_co:
+        """Draw the noise: this spends the budget."""
+        ...
+
+
+def run(
+    ask: Ask[Published], checkpoint: str | os.PathLike[str] | None = None, progress: Progress | None = None
+) -> Published:
+    """Do a job: prepare the mechanism, open the source, count, draw the noise once, finish.
+
+    A mechanism that cannot be used is refused before the source is opened. The checkpoint is removed only
+    when the release has been written.
+    """
+    sketch = ask.sketch()
+    mechanism = ask.mechanism(sketch.public())
+    reading = open_run(ask.request, sketch, checkpoint)
+    reading.max_events = ask.max_events
+    ask.count(reading, progress)
+    whole = mechanism.release(reading.sketch.shape(), system_bits())
+    done = ask.finish(whole, Origin.of(reading.source))
+    if reading.checkpoint is not None:
+        reading.checkpoint.remove()
+    return done
+
+
 def open_run(request: Request, sketch: Any, checkpoint: str | os.PathLike[str] | None) -> Run:
-    """Open the source at its start, or where a stopped run left it."""
+    """Open the source at its start, or where a stopped run left it; the sketch takes over its unit."""
     kept = Checkpoint.at(checkpoint)
     stopped = kept.restore() if kept is not None else None
+    source = request.open(None if stopped is None else stopped[1].state)
+    if kept is not None:
+        check_resumable(source.fingerprint)
     if kept is None or stopped is None:
-        source = request.open()
-        if kept is not None:
-            check_resumable(source.fingerprint)
+        sketch.unit = source.unit
         return Run(source, sketch, checkpoint=kept)
-    source = request.open(stopped[1].state)
-    check_resumable(source.fingerprint)
     check_same(kept.path, stopped, sketch, source.fingerprint)
+    stopped[0].unit = source.unit
     return Run(source, stopped[0], stopped[1].rows, kept)

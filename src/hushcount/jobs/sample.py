@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
-from hushcount.jobs.origin import Origin
-from hushcount.jobs.run import Progress, Request, open_run
+from hushcount.jobs.run import Ask, Progress, Request, run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.mechanisms.sampling.schemes import Pps, Ppswor, Scheme, rate_for_size
-from hushcount.noise.bits import system_bits
-from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_delta
+from hushcount.privacy import Budget, check_delta
+from hushcount.shapes import Public
 
 if TYPE_CHECKING:
+    from hushcount.jobs.origin import Origin
     from hushcount.releases.release import Release
+    from hushcount.shapes import Sketch
 
 SCHEMES: dict[str, type[Pps] | type[Ppswor]] = {"pps": Pps, "ppswor": Ppswor}
 
@@ -36,10 +36,10 @@ class SampleSettings:
     scheme: Scheme
     common: ReleaseSettings
 
-    def mechanism(self, unit: PrivacyUnit) -> PrivateSample:
-        """The mechanism that draws the sample."""
-        public = PublicParameters(max_events=self.common.max_events, unit=unit)
-        return PrivateSample(Budget(self.common.epsilon, self.common.delta), public, self.scheme)
+    def mechanism(self, public: Public) -> PrivateSample:
+        """Return the mechanism that draws the sample."""
+        budget = Budget(self.common.epsilon, self.common.delta)
+        return PrivateSample(budget, public.within(self.common.max_events), self.scheme)
 
 
 def sample(
@@ -111,13 +111,29 @@ def count_and_sample(
     progress: Progress | None = None,
 ) -> Release:
     """Count, sample, write, and only then give up the checkpoint."""
-    settings.mechanism(EVENT)  # refuse now what would be refused after hours of counting
-    run = open_run(request, new_sketch("exact", COUNTERS), checkpoint)
-    run.max_events = settings.common.max_events
-    run.count(progress)
-    origin = Origin.of(run.source)
-    whole = settings.mechanism(origin.unit).release(run.sketch.shape(), system_bits())
-    release = settings.common.written(settings.common.finished(whole, origin))
-    if run.checkpoint is not None:
-        run.checkpoint.remove()
-    return release
+    return run(SampleAsk(request, settings), checkpoint, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleAsk(Ask["Release"]):
+    """A weighted sample of the keys."""
+
+    request: Request
+    settings: SampleSettings
+
+    @property
+    def max_events(self) -> int | None:
+        """The public bound on the number of events."""
+        return self.settings.common.max_events
+
+    def sketch(self) -> Sketch:
+        """Return a sketch of exact counts."""
+        return new_sketch(PrivateSample.sketch, COUNTERS)
+
+    def mechanism(self, public: Public) -> PrivateSample:
+        """Return the mechanism that draws the sample."""
+        return self.settings.mechanism(public)
+
+    def finish(self, whole: Release, origin: Origin) -> Release:
+        """Return the sample as asked, written where asked."""
+        return self.settings.common.written(self.settings.common.finished(whole, origin))

@@ -10,29 +10,30 @@ from hushcount.errors import ParameterError
 from hushcount.files.atomic import check_writable
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES
-from hushcount.mechanisms.registry import MECHANISMS, budget_for, release
+from hushcount.mechanisms.registry import MECHANISMS, budget_for, prepare
 from hushcount.privacy import (
-    EVENT,
     LARGEST_COUNT,
     Budget,
-    PrivacyUnit,
     check_confidence,
     check_count,
     check_max_events,
 )
 from hushcount.releases.writers import check_output
-from hushcount.shapes import Histogram
 from hushcount.sources.in_domain import DROPPED, check_keys, read_domain
 
 if TYPE_CHECKING:
     from hushcount.jobs.origin import Origin
     from hushcount.keys.columns import KeyColumns
+    from hushcount.mechanisms.base import Prepared
     from hushcount.releases.release import Release
+    from hushcount.shapes import Public, Sketch
+    from hushcount.sketches.exact import Exact
+    from hushcount.sketches.misra_gries import MisraGries
+    from hushcount.sketches.space_saving import SpaceSaving
+    from hushcount.sketches.tracked import TrackedSketch
 
 COUNTERS = 131072
 KINDS = ("space-saving", "misra-gries", "exact")
-# These read heights above the floor, which is what Misra-Gries holds.
-MISRA_GRIES = ("pmg", "pmg-paper", "pmg-standard", "chan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,25 +81,17 @@ class ReleaseSettings:
         if self.domain is not None:
             check_keys(self.domain, columns)
 
-    def release(self, sketch: Any, unit: PrivacyUnit) -> Release:
-        """Draw the noise: this spends the budget."""
-        return release(
-            sketch,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,
-            max_events=self.max_events,
-            domain=self.domain,
-            unit=unit,
-        )
+    def prepared(self, public: Public) -> Prepared:
+        """Return the mechanism, calibrated for a sketch with these public numbers, or raise."""
+        return prepare(self.mechanism, self.budget, public.within(self.max_events, self.domain))
 
-    def sketch(self, counters: int) -> Any:
-        """An empty sketch of the shape that the mechanism is proved for, as large as it needs."""
+    def sketch(self, counters: int) -> Sketch:
+        """Return an empty sketch of the kind that the mechanism is proved for, as large as it needs."""
         if self.mechanism in ENVELOPES:
             return self._tracked(counters)
         return new_sketch(kind_for(self.mechanism), counters)
 
-    def _tracked(self, counters: int) -> Any:
+    def _tracked(self, counters: int) -> TrackedSketch:
         from hushcount.sketches.tracked import TrackedSketch
 
         if self.max_events is None:
@@ -107,10 +100,6 @@ class ReleaseSettings:
         counters = check_count("counters", counters, least=2)
         plan = plan_envelope(kind, self.max_events, counters, self.epsilon, self.delta)
         return TrackedSketch(kind, counters, plan.depth, plan.width)
-
-    def rehearse(self, sketch: Any) -> None:
-        """Refuse now what a release would refuse after hours of counting; `sketch` is still empty."""
-        self.release(sketch, EVENT)
 
     def finished(self, whole: Release, origin: Origin) -> Release:
         """A release with its keys as columns, cut and noted as asked."""
@@ -134,20 +123,19 @@ class ReleaseSettings:
 
 def check_mechanism(name: str | None) -> None:
     """Raise unless there is a mechanism of this name."""
-    if name is not None and name not in MECHANISMS:
-        raise ParameterError(f"mechanism must be one of {', '.join(MECHANISMS)}, got {name}.")
+    if name is not None:
+        MECHANISMS.check(name)
 
 
 def kind_for(mechanism: str | None) -> str:
-    """The kind of sketch whose shape a mechanism is proved for."""
-    if mechanism in MISRA_GRIES:
-        return "misra-gries"
-    if mechanism is not None and Histogram in MECHANISMS[mechanism].accepts:
-        return "exact"
-    return "space-saving"
+    """Return the kind of sketch that gives what a mechanism is proved for."""
+    if mechanism is None:
+        return "space-saving"
+    kind = MECHANISMS[mechanism].sketch
+    return kind if kind in KINDS else "space-saving"
 
 
-def new_sketch(kind: str, counters: int) -> Any:
+def new_sketch(kind: str, counters: int) -> SpaceSaving | MisraGries | Exact:
     """An empty sketch; exact counts have no counters to limit."""
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {kind}.")

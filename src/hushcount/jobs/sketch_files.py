@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from hushcount.errors import DataError, NotProvedError
 from hushcount.files.atomic import check_writable
 from hushcount.jobs.origin import NOWHERE, Origin, Position
+from hushcount.jobs.release import check_total, shape_of
 from hushcount.jobs.run import Progress, Request, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
-from hushcount.jobs.top import published
+from hushcount.noise.bits import system_bits
+from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.sketches.codec import load_with_position
 
 if TYPE_CHECKING:
@@ -55,7 +57,19 @@ def release_sketches(paths: Sequence[str | os.PathLike[str]], settings: ReleaseS
     settings.check_domain(origins[0].columns)
     notes = dict.fromkeys(note for origin in origins for note in origin.notes)
     origin = replace(origins[0], notes=tuple(notes))
-    return settings.written(published(sketches[0] if len(sketches) == 1 else sketches, origin, settings))
+    return settings.written(settings.finished(_released(sketches, origin.unit, settings), origin))
+
+
+def _released(sketches: list[Any], unit: PrivacyUnit, settings: ReleaseSettings) -> Release:
+    """Draw the noise for one sketch, or for several of disjoint parts of the data together."""
+    for sketch in sketches:
+        if sketch.unit == EVENT:  # files of earlier versions keep the unit beside the sketch only
+            sketch.unit = unit
+    whole = sketches[0] if len(sketches) == 1 else sketches
+    shape = shape_of(whole)
+    mechanism = settings.prepared(shape.public())
+    check_total(whole, shape, settings.max_events)
+    return mechanism.release(shape, system_bits())
 
 
 def _finished(path: str | os.PathLike[str]) -> tuple[Any, Origin]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
 from hushcount.jobs.dealing import COUNTERS as SHARD_COUNTERS
 from hushcount.jobs.dealing import Partitioning
-from hushcount.jobs.origin import Origin
-from hushcount.jobs.run import Progress, Request, open_run
+from hushcount.jobs.run import Ask, Progress, Request, run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 from hushcount.jobs.spark import is_frame
-from hushcount.jobs.users import NO_USERS, UserSettings, count_users
+from hushcount.jobs.users import NO_USERS, UserAsk, UserSettings, plan_users
 
 if TYPE_CHECKING:
+    from hushcount.jobs.origin import Origin
+    from hushcount.mechanisms.base import Prepared
     from hushcount.releases.release import Release
+    from hushcount.shapes import Public, Sketch
 
 
 def top(
@@ -49,7 +51,7 @@ def top(
     """Count the keys of `data` in one pass and release the heavy ones with (epsilon, delta)-DP.
 
     Protects one event, not one person; with `user`, a column, one user with at most `max_keys` keys, each
-    counted once (see `count_users`). `data` is a path ("-" for standard input), folder or glob, a frame
+    counted once. `data` is a path ("-" for standard input), folder or glob, a frame
     (Spark counts its own), an array or an ordered iterable; or `sql` is a DuckDB query. `counters` bounds
     the memory (131072 unless given, on Spark 16384 per shard; mechanisms for exact counts have no bound).
     `max_events` is a public bound on the number of events. `domain`, all keys that can occur ("A..B", a
@@ -107,21 +109,38 @@ def count_and_release(
     counters = COUNTERS if counters is None else counters
     settings = settings.with_domain(request.key_type)
     request = replace(request, domain=settings.domain)
-    if users.user is not None:
-        if checkpoint is not None:
-            raise ParameterError("checkpoint does not go with user: their rows are sorted before they count.")
-        return settings.written(count_users(request, settings, users, counters, progress))
-    sketch = settings.sketch(counters)
-    settings.rehearse(sketch)
-    run = open_run(request, sketch, checkpoint)
-    run.max_events = settings.max_events
-    run.count(progress)
-    release = settings.written(published(run.sketch, Origin.of(run.source), settings))
-    if run.checkpoint is not None:
-        run.checkpoint.remove()
-    return release
+    if users.user is None:
+        return run(TopAsk(request, settings, counters), checkpoint, progress)
+    if checkpoint is not None:
+        raise ParameterError(
+            "checkpoint cannot be combined with user: rows are first sorted by user, and the sort cannot be"
+            " resumed."
+        )
+    plan = plan_users(settings, users, counters)
+    return run(UserAsk(plan.bounded(request, users, progress), plan, users, counters))
 
 
-def published(sketch: Any, origin: Origin, settings: ReleaseSettings) -> Release:
-    """The release of a sketch, or of a list of shards, with its keys as columns, cut and noted as asked."""
-    return settings.finished(settings.release(sketch, origin.unit), origin)
+@dataclass(frozen=True, slots=True)
+class TopAsk(Ask["Release"]):
+    """A table of the most frequent keys of all events."""
+
+    request: Request
+    settings: ReleaseSettings
+    counters: int
+
+    @property
+    def max_events(self) -> int | None:
+        """The public bound on the number of events."""
+        return self.settings.max_events
+
+    def sketch(self) -> Sketch:
+        """Return the sketch that the mechanism is proved for."""
+        return self.settings.sketch(self.counters)
+
+    def mechanism(self, public: Public) -> Prepared:
+        """Return the mechanism asked for, or the default."""
+        return self.settings.prepared(public)
+
+    def finish(self, whole: Release, origin: Origin) -> Release:
+        """Return the table as asked, written where asked."""
+        return self.settings.written(self.settings.finished(whole, origin))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,22 +12,21 @@ from hushcount.errors import ParameterError
 from hushcount.files.atomic import check_writable
 from hushcount.hierarchies.base import check_on_bad, good_leaves
 from hushcount.hierarchies.registry import parse_hierarchy
-from hushcount.jobs.origin import Origin
-from hushcount.jobs.run import Progress, Request, check_length, open_run
-from hushcount.noise.bits import system_bits
-from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_confidence, check_count, check_max_events
+from hushcount.jobs.leaves import SortedLeaves
+from hushcount.jobs.run import Ask, Progress, Request, run
+from hushcount.privacy import Budget, check_confidence, check_count, check_max_events
 from hushcount.releases.views.icicle import check_plot, write_icicle
 from hushcount.releases.writers import check_output
+from hushcount.shapes import Public
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from hushcount.hierarchies.base import Hierarchy
+    from hushcount.jobs.origin import Origin
+    from hushcount.jobs.run import Run
     from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
     from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
     from hushcount.releases.tree import TreeRelease
-    from hushcount.shapes import LeafBatch
-    from hushcount.sources.source import Source
+    from hushcount.shapes import Sketch
 
 COUNTERS = 16384
 METHODS = ("offline", "streaming")
@@ -84,15 +82,15 @@ class TreeSettings:
             return check_count("threshold", self.threshold)
         return _of_share(self.share, self.max_events)
 
-    def mechanism(self, height: int, unit: PrivacyUnit) -> HierarchyRelease | LevelFloorRelease:
-        """The mechanism of this method; a threshold below the least private one is refused here."""
+    def mechanism(self, public: Public) -> HierarchyRelease | LevelFloorRelease:
+        """Return the mechanism of this method, or raise if the threshold is too small."""
         if self.method == "offline":
             from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 
-            return HierarchyRelease(self.budget, height, self.least_residual(), unit)
+            return HierarchyRelease(self.budget, public, self.least_residual())
         from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 
-        return LevelFloorRelease(self.budget, height, self.least_residual(), unit)
+        return LevelFloorRelease(self.budget, public, self.least_residual())
 
     def finished(self, whole: TreeRelease, notes: tuple[str, ...]) -> TreeRelease:
         """The tree with its notes and intervals as asked, written where asked."""
@@ -175,13 +173,13 @@ def count_and_release(
     progress: Progress | None = None,
 ) -> TreeRelease:
     """Count, release, write, and only then give up the checkpoint."""
-    settings.mechanism(hierarchy.height, EVENT)  # refuse now what would be refused after hours of counting
-    request = with_columns(request, hierarchy)
-    if settings.method == "streaming":
-        return _streaming(request, hierarchy, settings, checkpoint, progress)
-    if checkpoint is not None:
+    if settings.method == "offline" and checkpoint is not None:
         raise ParameterError("checkpoint goes with method streaming; an offline tree begins anew.")
-    return _offline(request.open(), hierarchy, settings, progress)
+    settings.mechanism(Public(height=hierarchy.height))  # refuse a threshold before a source is opened
+    request = with_columns(request, hierarchy)
+    if settings.method == "offline":
+        return run(OfflineTreeAsk(request, hierarchy, settings), progress=progress)
+    return run(TreeAsk(request, hierarchy, settings, checkpoint is not None), checkpoint, progress)
 
 
 def with_columns(request: Request, hierarchy: Hierarchy) -> Request:
@@ -199,68 +197,53 @@ def with_columns(request: Request, hierarchy: Hierarchy) -> Request:
     return replace(request, column=names if len(names) > 1 else names[0])
 
 
-def _offline(
-    source: Source, hierarchy: Hierarchy, settings: TreeSettings, progress: Progress | None
-) -> TreeRelease:
-    """Count all leaves out of core, and draw noise as they come back sorted."""
-    from hushcount.shapes import LeafCounts
+@dataclass(frozen=True, slots=True)
+class TreeAsk(Ask["TreeRelease"]):
+    """A tree in one pass, with one sketch per level; `saved` if there will be a checkpoint."""
 
-    origin = Origin.of(source)
-    leaves = _Leaves(hierarchy, settings.on_bad, settings.max_events)
-    batches = partial(_leaf_batches, source, leaves, progress)
-    mechanism = settings.mechanism(hierarchy.height, origin.unit)
-    whole = mechanism.release(LeafCounts(hierarchy, batches, origin.unit), system_bits())  # type: ignore[arg-type]
-    return settings.finished(whole, origin.notes)
-
-
-@dataclass(slots=True)
-class _Leaves:
-    """The leaves of keys, as many as the public bound allows."""
-
+    request: Request
     hierarchy: Hierarchy
-    on_bad: str
-    max_events: int | None
-    events: int = 0
+    settings: TreeSettings
+    saved: bool = False
 
-    def __call__(self, keys: pa.Array) -> pa.Array:
-        leaves = good_leaves(self.hierarchy, keys, self.on_bad)
-        self.events += len(leaves)
-        check_length(self.events, self.max_events)
-        return leaves
+    @property
+    def max_events(self) -> int | None:
+        """The public bound on the number of events."""
+        return self.settings.max_events
+
+    def sketch(self) -> Sketch:
+        """Return an empty sketch of all levels; one that will be saved needs a hierarchy that has a name."""
+        from hushcount.sketches.levels import HierarchySketch
+
+        counters = self.settings.counters
+        sketch = HierarchySketch(self.hierarchy, COUNTERS if counters is None else counters)
+        if self.saved:
+            sketch.to_bytes()
+        return sketch
+
+    def count(self, reading: Run, progress: Progress | None) -> None:
+        """Count all keys; a malformed one is dropped, or stops the run if the caller asked for that."""
+        if self.settings.on_bad == "fail":
+            reading.look = partial(good_leaves, self.hierarchy, on_bad="fail")
+        reading.count(progress)
+
+    def mechanism(self, public: Public) -> HierarchyRelease | LevelFloorRelease:
+        """Return the mechanism of the method."""
+        return self.settings.mechanism(public)
+
+    def finish(self, whole: TreeRelease, origin: Origin) -> TreeRelease:
+        """Return the tree as asked, written where asked."""
+        return self.settings.finished(whole, origin.notes)
 
 
-def _leaf_batches(source: Source, leaves: _Leaves, progress: Progress | None) -> Iterator[LeafBatch]:
-    from hushcount.sketches.leaves import leaf_batches
-    from hushcount.sources.duckdb.leaves import CountedLeaves
+@dataclass(frozen=True, slots=True)
+class OfflineTreeAsk(TreeAsk):
+    """A tree of the exact counts of all leaves, which are sorted out of core."""
 
-    tell: Callable[[Any], None] = lambda batch: None  # noqa: E731
-    if progress is not None:
-        tell = lambda batch: progress(batch.bytes_read, source.size)  # noqa: E731
-    counted = CountedLeaves(source, leaves, leaves.hierarchy.leaf_type)
-    return leaf_batches(leaves.hierarchy, counted.batches(tell))
+    def sketch(self) -> Sketch:
+        """Return the leaves, not read yet."""
+        return SortedLeaves(self.hierarchy, self.settings.on_bad, self.settings.max_events)
 
-
-def _streaming(
-    request: Request,
-    hierarchy: Hierarchy,
-    settings: TreeSettings,
-    checkpoint: str | os.PathLike[str] | None,
-    progress: Progress | None,
-) -> TreeRelease:
-    """One pass, one sketch a level."""
-    from hushcount.sketches.levels import HierarchySketch
-
-    sketch = HierarchySketch(hierarchy, COUNTERS if settings.counters is None else settings.counters)
-    if checkpoint is not None:
-        sketch.to_bytes()  # refuse now a hierarchy that cannot be written
-    run = open_run(request, sketch, checkpoint)
-    run.max_events = settings.max_events
-    run.look = partial(good_leaves, hierarchy, on_bad="fail") if settings.on_bad == "fail" else None
-    run.count(progress)
-    origin = Origin.of(run.source)
-    mechanism = settings.mechanism(hierarchy.height, origin.unit)
-    whole = mechanism.release(run.sketch.shape(), system_bits())
-    release = settings.finished(whole, origin.notes)
-    if run.checkpoint is not None:
-        run.checkpoint.remove()
-    return release
+    def count(self, reading: Run, progress: Progress | None) -> None:
+        """Read and sort all rows; what the noise needs then comes back in order, and cannot fail any more."""
+        reading.sketch.read(reading.source, progress)

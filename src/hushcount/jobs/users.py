@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
-from hushcount.jobs.origin import Origin
-from hushcount.jobs.run import Progress, Request, check_length
-from hushcount.mechanisms.group import for_users, row_budget
-from hushcount.mechanisms.user_routes import EXACT, GROUP, PAMG, Route, user_routes
+from hushcount.jobs.run import Ask, Progress, Request
+from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, user_routes
 from hushcount.privacy import USER, check_count
 from hushcount.releases.accuracy import Counted
-from hushcount.sources.duckdb.bounding import AllRows, Bound, BoundedUsers, DistinctPairs
+from hushcount.sources.duckdb.bounding import AllRows, Bound, DistinctPairs
 
 if TYPE_CHECKING:
+    from hushcount.jobs.origin import Origin
     from hushcount.jobs.settings import ReleaseSettings
+    from hushcount.mechanisms.base import Prepared
     from hushcount.releases.release import Release
+    from hushcount.shapes import Public, Sketch
+    from hushcount.sketches.space_saving import SpaceSaving
+    from hushcount.sketches.user_histogram import UserHistogram
+    from hushcount.sketches.user_misra_gries import UserMisraGries
 
 COUNTS = ("users", "events")
 ROUTES = {"floor": (GROUP,), "gaussian": (PAMG, EXACT)}
@@ -95,7 +99,7 @@ def kept_counts(noun: str, largest: int) -> Counted:
 
 @dataclass(frozen=True, slots=True)
 class UserPlan:
-    """One route: its sketch, and how the sketch is released."""
+    """One route: its sketch, its mechanism, and why it was taken."""
 
     settings: ReleaseSettings
     bound: Bound
@@ -103,43 +107,70 @@ class UserPlan:
     others: tuple[Route, ...] = ()
     counted: str = "users"
 
-    def sketch(self, counters: int) -> Any:
-        """An empty sketch of this route."""
+    def bounded(self, request: Request, users: UserSettings, progress: Progress | None) -> Request:
+        """Return the request for rows of users, as many of each as the bound allows."""
+        with_users = self.route.name == PAMG
+        return replace(request, user=users.user, bound=self.bound, with_users=with_users, progress=progress)
+
+    def sketch(self, counters: int) -> UserMisraGries | UserHistogram | SpaceSaving:
+        """Return an empty sketch of this route, whose unit is one user with all rows that are kept."""
+        sketch = self._empty(counters)
+        sketch.unit = replace(USER, rows=self.bound.largest)
+        return sketch
+
+    def _empty(self, counters: int) -> UserMisraGries | UserHistogram | SpaceSaving:
         if self.route.name == PAMG:
             from hushcount.sketches.user_misra_gries import UserMisraGries
 
             return UserMisraGries(counters=counters)
         if self.route.name == EXACT:
             from hushcount.sketches.exact import Exact
+            from hushcount.sketches.user_histogram import UserHistogram
 
-            return Exact()
+            return UserHistogram(Exact(), self.bound.largest)
         from hushcount.sketches.space_saving import SpaceSaving
 
         return SpaceSaving(counters=counters)
 
-    def release(self, sketch: Any) -> Release:
-        """Draw the noise: this spends the budget. `sketch` may be a list of shards on the group route."""
-        return self._drawn(sketch).counting(kept_counts(self.counted, self.bound.largest))
-
-    def _drawn(self, sketch: Any) -> Release:
-        """Return the release of a sketch on the route of the plan."""
-        if self.route.name == GROUP:
-            whole = self.settings.budget
-            each = row_budget(whole, self.bound.largest)
-            rows = replace(self.settings, epsilon=each.epsilon, delta=each.delta)
-            return for_users(rows.release(sketch, USER), whole, self.bound.largest)
-        if self.route.name == EXACT:
-            from hushcount.sketches.user_histogram import UserHistogram
-
-            sketch = UserHistogram(sketch, self.bound.largest)
-        return self.settings.release(sketch, USER)
+    def stating(self, whole: Release) -> Release:
+        """Return the release with the statement of what its counts are numbers of."""
+        return whole.counting(kept_counts(self.counted, self.bound.largest))
 
     def notes(self) -> tuple[str, ...]:
-        """Which route was taken, and why."""
+        """Say which route was taken, and what the others would have published."""
         if self.settings.domain is not None:
             return (f"Route {self.route.name}: {self.route.way}.",)
         taken = f"Route {self.route.name}: {self.route.said(self.counted)}."
         return (taken, *(f"Not taken, {other.name}: {other.said(self.counted)}." for other in self.others))
+
+
+@dataclass(frozen=True, slots=True)
+class UserAsk(Ask["Release"]):
+    """A table of the most frequent keys, of which each user contributes a bounded number."""
+
+    request: Request
+    plan: UserPlan
+    users: UserSettings
+    counters: int
+
+    @property
+    def max_events(self) -> int | None:
+        """The public bound on the number of rows that are kept."""
+        return self.plan.settings.max_events
+
+    def sketch(self) -> Sketch:
+        """Return the sketch of the route."""
+        return self.plan.sketch(self.counters)
+
+    def mechanism(self, public: Public) -> Prepared:
+        """Return the mechanism of the route; rows of one user are protected together."""
+        return self.plan.settings.prepared(public)
+
+    def finish(self, whole: Release, origin: Origin) -> Release:
+        """Return the table with notes on what was kept of a user, written where asked."""
+        settings = self.plan.settings
+        notes = (*origin.notes, *self.users.notes(), *self.plan.notes())
+        return settings.written(settings.finished(self.plan.stating(whole), replace(origin, notes=notes)))
 
 
 def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int) -> UserPlan:
@@ -174,39 +205,3 @@ def allowed_routes(mechanism: str | None, user: UserSettings) -> tuple[str, ...]
     if mechanism == "gaussian":
         raise ParameterError("mechanism must be floor where a user's rows are counted, got gaussian.")
     return (GROUP,)
-
-
-def count_users(
-    request: Request,
-    settings: ReleaseSettings,
-    user: UserSettings,
-    counters: int,
-    progress: Progress | None = None,
-) -> Release:
-    """Bound, count and release; nothing is written yet."""
-    plan = plan_users(settings, user, counters)
-    sketch = plan.sketch(counters)
-    plan.release(sketch)  # refuse now what would be refused after hours of counting
-    source = replace(request, user=user.user).open()
-    origin = Origin(
-        source.columns.without_user(),
-        USER,
-        (*source.columns.notes, *settings.domain_notes, *user.notes(), *plan.notes()),
-    )
-    tell = (lambda batch: progress(batch.bytes_read, source.size)) if progress else (lambda batch: None)
-    rows = 0
-    for users, keys in BoundedUsers(source, plan.bound).batches(tell):
-        add_rows(sketch, users, keys)
-        rows += len(keys)
-        check_length(rows, settings.max_events)
-    return settings.finished(plan.release(sketch), origin)
-
-
-def add_rows(sketch: Any, users: Any, keys: Any) -> None:
-    """Count rows of users; only UserMisraGries needs to know where a user begins."""
-    from hushcount.sketches.user_misra_gries import UserMisraGries
-
-    if isinstance(sketch, UserMisraGries):
-        sketch.update(keys, users)
-    else:
-        sketch.update(keys)

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.privacy import EVENT, Budget, Guarantee, PrivacyUnit, check_count
-from hushcount.shapes import ManyKeys
+from hushcount.privacy import Budget, Guarantee, PrivacyUnit
+from hushcount.shapes import ManyKeys, Public, Shape
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
-    from hushcount.keys.domains import Domain
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
 
@@ -24,55 +23,28 @@ if TYPE_CHECKING:
 Law_co = TypeVar("Law_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class PublicParameters:
-    """Numbers a mechanism may use without paying: none of them depends on the data.
-
-    `candidates` is the largest number of keys a summary can hold, `parts` the number by which the
-    length of a stream bounds its floor (floor <= n / parts), `max_events` a public bound on n, `moved` the
-    number of keys that can move together, `domain` all keys that can be published.
-    """
-
-    candidates: int | None = None
-    parts: int | None = None
-    max_events: int | None = None
-    unit: PrivacyUnit = EVENT
-    moved: int | None = None
-    domain: Domain | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("candidates", "parts", "max_events", "moved"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, check_count(name, value))
-
-    @property
-    def largest_floor(self) -> int | None:
-        """The largest floor a stream of at most `max_events` events can have, or None."""
-        if self.max_events is None or self.parts is None:
-            return None
-        return self.max_events // self.parts
-
-
-NOTHING_PUBLIC = PublicParameters()
-
-
-class Proved(Protocol):
-    """What is proved for some shapes only."""
-
-    name: ClassVar[str]
-    accepts: ClassVar[tuple[type, ...]]
-    way_out: ClassVar[str]
-
-
-class Mechanism(Proved, Protocol):
-    """Noise and threshold for the shapes it is proved for, calibrated once at construction."""
-
-    def __init__(self, budget: Budget, public: PublicParameters) -> None: ...
+class Prepared(Protocol):
+    """A mechanism that is calibrated for one release."""
 
     def release(self, shape: Any, bits: Bits) -> Release:
-        """Draw the noise and publish what clears the threshold."""
+        """Draw the noise and publish what reaches the threshold: this spends the budget."""
         ...
+
+
+class Mechanism(Prepared, Protocol):
+    """Noise and threshold for the shapes it is proved for, calibrated once, at construction.
+
+    `name` is what a caller asks for, `accepts` are the shapes it is proved for, `sketch` is the kind of
+    sketch that gives such a shape, and `way_out` says what to do with any other shape.
+    """
+
+    name: ClassVar[str]
+    accepts: ClassVar[tuple[type[Shape], ...]]
+    sketch: ClassVar[str]
+    way_out: ClassVar[str]
+    claim: ClassVar[Claim]
+
+    def __init__(self, budget: Budget, public: Public) -> None: ...
 
 
 # The way out where the shape says more about it than the mechanism does.
@@ -81,14 +53,25 @@ SHAPE_WAYS_OUT: dict[type, str] = {
 }
 
 
-def check_shape(mechanism: type[Proved] | Proved, shape: object) -> None:
+class Proved(Protocol):
+    """Whatever is proved for some shapes only."""
+
+    name: ClassVar[str]
+    accepts: ClassVar[tuple[type[Shape], ...]]
+    way_out: ClassVar[str]
+
+
+def check_shape(mechanism: type[Proved] | Proved, shape: Shape) -> None:
     """Raise unless the mechanism is proved for this shape."""
-    if not isinstance(shape, mechanism.accepts):
-        proved = " or ".join(kind.__name__ for kind in mechanism.accepts)
-        way_out = SHAPE_WAYS_OUT.get(type(shape), mechanism.way_out)
-        raise NotProvedError(
-            f"{mechanism.name} is proved for {proved}, got {type(shape).__name__}; {way_out}."
-        )
+    check_kind(mechanism, type(shape))
+
+
+def check_kind(mechanism: type[Proved] | Proved, kind: type[Shape]) -> None:
+    """Raise unless the mechanism is proved for shapes of this type."""
+    if not issubclass(kind, mechanism.accepts):
+        proved = " or ".join(each.words for each in mechanism.accepts)
+        way_out = SHAPE_WAYS_OUT.get(kind, mechanism.way_out)
+        raise NotProvedError(f"{mechanism.name} is proved for {proved}, not for {kind.words}; {way_out}.")
 
 
 def check_calibrated(name: str, used: int, bound: int) -> None:
@@ -161,8 +144,8 @@ class Thresholded(Mechanism, Protocol[Law_co]):
         ...
 
     @property
-    def public(self) -> PublicParameters:
-        """What it may use without paying."""
+    def public(self) -> Public:
+        """The public parameters, which cost no privacy."""
         ...
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.keys.arrays import ByteKeys, Keys
-from hushcount.shapes import Histogram
+from hushcount.shapes import Histogram, Public
 from hushcount.sketches import codec
 from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
 from hushcount.sketches.counter_sketch import CounterSketch
@@ -30,10 +30,14 @@ class Exact(CounterSketch):
 
     error_bound = 0
 
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        return Public(unit=self.unit, shape=Histogram)
+
     def shape(self) -> Histogram:
         """All keys with their counts."""
         entries = self._keys.entries()
-        return Histogram(self._key_array(entries), entries.counts)
+        return Histogram(self._key_array(entries), entries.counts, self.unit)
 
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""

@@ -16,7 +16,7 @@ from hushcount.hierarchies.registry import named_hierarchy, parse_hierarchy
 from hushcount.keys.memory import asked_arrays, key_arrays
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
-from hushcount.shapes import FloorCounters, LevelCounters
+from hushcount.shapes import FloorCounters, LevelCounters, Public
 from hushcount.sketches import codec
 from hushcount.sketches._kernels.levels import BLOCK_OF_LEAVES, update_levels
 from hushcount.sketches.held import check_id, need
@@ -102,10 +102,16 @@ class HierarchySketch(SavedSketch):
         found = [self._estimates(leaves, depth) for leaves in self._asked(keys)]
         return np.concatenate([np.zeros(0, np.int64), *found])
 
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        return replace(
+            self._levels[0].public(), unit=self.unit, height=self.hierarchy.height, shape=LevelCounters
+        )
+
     def shape(self) -> LevelCounters:
         """The number of events, and floor and candidates of every level below the root."""
         self._flush()
-        levels = tuple(self._typed(level.shape()) for level in self._levels)
+        levels = tuple(replace(self._typed(level.shape()), unit=self.unit) for level in self._levels)
         return LevelCounters(self.hierarchy, self._total, levels)
 
     def merge(self, other: Any) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from hushcount.errors import ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, key_of
-from hushcount.shapes import Cells
+from hushcount.shapes import Cells, Public
 from hushcount.sketches import codec
 from hushcount.sketches.cells import LinearCells
 from hushcount.sketches.saved import SavedSketch
@@ -93,9 +94,13 @@ class LinearSketch(SavedSketch):
             raise ParameterError(f"merge takes a linear sketch, got {type(other).__name__}.")
         return self._of(self._cells.merge(other._cells))
 
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        return Public(unit=self.unit, shape=Cells)
+
     def shape(self) -> Cells:
         """The cells: one event moves `depth` of them."""
-        return self._cells.shape()
+        return replace(self._cells.shape(), unit=self.unit)
 
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
         """What is written of the sketch."""

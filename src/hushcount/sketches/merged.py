@@ -16,7 +16,7 @@ import pyarrow as pa
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
 from hushcount.privacy import EVENT, USER, PrivacyUnit, check_count
 from hushcount.secure import fresh_key
-from hushcount.shapes import FloorCounters, ManyKeys
+from hushcount.shapes import FloorCounters, ManyKeys, Public
 from hushcount.sketches import codec
 from hushcount.sketches.held import Counts, Held, check_id, need
 from hushcount.sketches.saved import SavedSketch
@@ -67,6 +67,10 @@ class MergedCounters(SavedSketch):
     def merge(self, other: Any) -> MergedCounters:
         """A new summary of both."""
         return merge(self, other)
+
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        return Public(self.counters, self.counters + 1, unit=self.unit, moved=self.counters, shape=ManyKeys)
 
     def shape(self) -> ManyKeys:
         """All keys that are held; as many as there are counters can move together."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.secure import fresh_key
-from hushcount.shapes import FloorCounters
+from hushcount.shapes import FloorCounters, Public
 from hushcount.sketches import codec
 from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
 from hushcount.sketches.counter_sketch import CounterSketch
@@ -48,11 +48,16 @@ class MisraGries(CounterSketch):
         """Counters of keys, 0 for those not tracked."""
         return np.maximum(self._keys.lookup(keys) - self.error_bound, 0)
 
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        return Public(self.counters, self.counters + 1, unit=self.unit, shape=FloorCounters)
+
     def shape(self) -> FloorCounters:
         """The decrements as floor, and all tracked keys with their counters above it."""
         entries = self._keys.entries()
         keys = self._key_array(entries)
-        return FloorCounters(keys, entries.counts, self.error_bound, self.counters, self.counters + 1)
+        floor, size = self.error_bound, self.counters
+        return FloorCounters(keys, entries.counts, floor, size, size + 1, self.unit)
 
     def merge(self, other: Any) -> MergedCounters:
         """A new summary of both streams; how its neighbours differ is another matter, so is its type."""

@@ -7,11 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
+from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.sketches import codec
 
 
 class SavedSketch(ABC):
-    """A sketch that is written as its parts."""
+    """A sketch that is written as its parts. `unit` is what one row of its source stands for."""
+
+    unit: PrivacyUnit = EVENT
 
     @abstractmethod
     def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:

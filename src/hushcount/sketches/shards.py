@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
-from hushcount.shapes import FloorCounters, Shards
-
-
-@dataclass(frozen=True, slots=True)
-class KeyShards(Shards):
-    """Shards to which events were dealt by their key: no key is in two of them."""
+from hushcount.shapes import FloorCounters, KeyShards, Shards
 
 
 class DealtByKey(list[Any]):

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
-from hushcount.shapes import FloorCounters
+from hushcount.shapes import FloorCounters, Public
 from hushcount.sketches import codec
 from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
 from hushcount.sketches.counter_sketch import CounterSketch
@@ -46,6 +46,10 @@ class SpaceSaving(CounterSketch):
         """The floor: the smallest counter if all are in use, else 0."""
         return _floor(self._keys.entries(), self.counters)
 
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        return Public(self.counters - 1, self.counters, unit=self.unit, shape=FloorCounters)
+
     def shape(self) -> FloorCounters:
         """Floor and candidates: tracked keys without the one next in line for eviction, if all are in use."""
         entries = self._keys.entries()
@@ -54,7 +58,8 @@ class SpaceSaving(CounterSketch):
         if floor:
             kept[np.flatnonzero(entries.counts == floor)[-1]] = False
         keys = self._key_array(entries).filter(pa.array(kept))
-        return FloorCounters(keys, entries.counts[kept], floor, self.counters - 1, self.counters)
+        size = self.counters
+        return FloorCounters(keys, entries.counts[kept], floor, size - 1, size, self.unit)
 
     def merge(self, other: Any) -> MergedCounters:
         """A new summary of both streams; how its neighbours differ is another matter, so is its type."""

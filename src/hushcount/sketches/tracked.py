@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from hushcount.keys.arrays import from_kernel
 from hushcount.keys.memory import key_arrays
 from hushcount.keys.row_hash import RowHash, check_weights, key_of
-from hushcount.shapes import TrackedCells
+from hushcount.shapes import Public, TrackedCells
 from hushcount.sketches import codec
 from hushcount.sketches.cells import LinearCells
 from hushcount.sketches.saved import SavedSketch
@@ -76,11 +77,15 @@ class TrackedSketch(SavedSketch):
         self._keys.update(whole.filter(pa.array(values > 0)))
         self.total += int(np.count_nonzero(values))
 
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        return Public(parts=self.counters, unit=self.unit, shape=TrackedCells)
+
     def shape(self) -> TrackedCells:
         """The cells, and all tracked keys with their hashes."""
         entries = self._keys._keys.entries()
         kind = self._keys.key_type
-        cells = self._cells.shape()
+        cells = replace(self._cells.shape(), unit=self.unit)
         if kind is None or not len(entries):
             none = np.zeros((cells.hashing.depth, 0), np.uint64)
             return TrackedCells(cells, pa.array([], cells.key_type), none, self.counters, self.total)

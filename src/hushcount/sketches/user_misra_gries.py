@@ -16,7 +16,7 @@ from hushcount.keys.arrays import from_kernel, held_as, to_kernel
 from hushcount.keys.memory import key_arrays
 from hushcount.privacy import USER
 from hushcount.secure import fresh_key
-from hushcount.shapes import ManyKeys
+from hushcount.shapes import ManyKeys, Public
 from hushcount.sketches import codec
 from hushcount.sketches.held import Counts, Held, check_id
 from hushcount.sketches.saved import SavedSketch
@@ -42,6 +42,8 @@ class UserMisraGries(SavedSketch):
     ([1, 0, 0], 1)
     """
 
+    unit = USER
+
     def __init__(self, counters: int = 4096) -> None:
         self.counters = check_counters(counters)
         self.id = fresh_key().hex()
@@ -64,8 +66,13 @@ class UserMisraGries(SavedSketch):
         """How often all counters were decremented: at most total / (counters + 1)."""
         return self._counted().floor
 
-    def update(self, keys: Any, users: Any) -> None:
-        """Count a batch of rows; equal users that follow each other are one user. Null keys are left out."""
+    def update(self, keys: Any, users: Any = None) -> None:
+        """Count a batch of rows; equal users that follow each other are one user. Null keys are left out.
+
+        Without `users`, the batch is an Arrow array of structs with the fields `user` and `key`.
+        """
+        if users is None:
+            keys, users = keys.field("key"), keys.field("user")
         self._waiting.append(keys, users, self._held.key_type)
         self._read = None
         if self._waiting.rows >= max(LEAST_ROWS, self.counters):
@@ -81,6 +88,10 @@ class UserMisraGries(SavedSketch):
         from hushcount.sketches.merged import merge
 
         return merge(self, other)
+
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        return Public(self.counters, self.counters + 1, unit=self.unit, moved=self.counters, shape=ManyKeys)
 
     def shape(self) -> ManyKeys:
         """All keys that are held; one user can move as many as there are counters."""

@@ -73,7 +73,9 @@ def test_release_refuses(run):
     )
     code, _, err = run("release", "a.hc", *BUDGET, "--mechanism", "laplace-threshold")
     assert code == 2
-    assert err.startswith("laplace-threshold is proved for Histogram, got FloorCounters; ")
+    assert err.startswith(
+        "laplace-threshold is proved for exact counts, not for a single SpaceSaving or MisraGries stream; "
+    )
 
 
 def test_inspect(run):

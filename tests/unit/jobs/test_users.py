@@ -8,7 +8,7 @@ import hushcount as hc
 from hushcount.errors import DataError, ParameterError
 from hushcount.jobs.settings import ReleaseSettings
 from hushcount.jobs.users import UserSettings, plan_users
-from hushcount.mechanisms.user_routes import user_routes
+from hushcount.mechanisms.users import user_routes
 from hushcount.sources.duckdb.bounding import AllRows, DistinctPairs
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -153,7 +153,8 @@ def test_bounds():
         ),
         (
             {"user": "user", "max_keys": 3, "checkpoint": "run.hc"},
-            "checkpoint does not go with user: their rows are sorted before they count.",
+            "checkpoint cannot be combined with user: rows are first sorted by user, and the sort "
+            "cannot be resumed.",
         ),
     ],
 )

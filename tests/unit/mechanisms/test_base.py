@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import DataError, NotProvedError, ParameterError
-from hushcount.mechanisms.base import PublicParameters
-from hushcount.mechanisms.registry import DEFAULTS, MECHANISMS, release
+from hushcount.hierarchies.registry import parse_hierarchy
+from hushcount.jobs.release import release
+from hushcount.mechanisms.registry import DEFAULTS, MECHANISMS
 from hushcount.privacy import EVENT, RESULT_ROW, USER, Budget
-from hushcount.shapes import FloorCounters, Histogram, ManyKeys, Shards
-from hushcount.sketches.shards import KeyShards
+from hushcount.shapes import FloorCounters, Histogram, KeyShards, ManyKeys, Public, Shards
+from hushcount.sketches.leaves import count_leaves
 from hushcount.sketches.space_saving import SpaceSaving
 
 FLOORED = FloorCounters(pa.array(["a", "b", "c"]), np.array([1000, 500, 21]), 20, candidates=7, parts=8)
@@ -47,6 +48,7 @@ EXPECTED = {
 @dataclass(frozen=True)
 class Sketch:
     value: Any
+    total: int = 0
 
     def shape(self) -> Any:
         return self.value
@@ -70,10 +72,16 @@ def released(name: str, shape: Any, epsilon: float, delta: float, **options: Any
     return release(sketch, epsilon=epsilon, delta=delta, mechanism=name, **options)
 
 
+def of_unit(shape: Any, unit: Any) -> Any:
+    if isinstance(shape, Shards):
+        return Shards(tuple(replace(part, unit=unit) for part in shape.parts))
+    return replace(shape, unit=unit)
+
+
 @pytest.mark.parametrize("name", RELEASED)
 def test_every_mechanism_releases_the_heavy_keys(name: str) -> None:
     shape = SHAPES[MECHANISMS[name].accepts[0]]
-    result = released(name, shape, 20.0, 1e-6, max_events=10_000, unit=RESULT_ROW)
+    result = released(name, of_unit(shape, RESULT_ROW), 20.0, 1e-6, max_events=10_000)
     assert result.counts.to_pylist() == pytest.approx(list(EXPECTED[name]), abs=40)
     assert (result.guarantee.epsilon, result.guarantee.delta) == (20.0, 0 if name in PURE else 1e-6)
     assert result.guarantee.unit == RESULT_ROW
@@ -101,11 +109,8 @@ def test_an_empty_sketch_releases_nothing(name: str) -> None:
 
 
 def test_the_unit_of_the_shape_is_what_is_protected() -> None:
-    users = ManyKeys(MANY.keys, MANY.counts, 7, unit=USER)
-    for given in (None, EVENT, RESULT_ROW):
-        assert release(Sketch(users), epsilon=1.0, delta=1e-8, unit=given).guarantee.unit == USER
-        expected = given or EVENT
-        assert release(Sketch(MANY), epsilon=1.0, delta=1e-8, unit=given).guarantee.unit == expected
+    for unit in (EVENT, RESULT_ROW, USER):
+        assert release(Sketch(of_unit(MANY, unit)), epsilon=1.0, delta=1e-8).guarantee.unit == unit
 
 
 def test_an_unknown_mechanism_is_refused() -> None:
@@ -122,23 +127,30 @@ def not_proved(shape: Any, mechanism: str | None = None) -> str:
 
 def test_a_shape_without_proof_is_refused_with_the_way_out() -> None:
     assert not_proved(EXACT, "floor") == (
-        "floor is proved for FloorCounters, got Histogram; release one SpaceSaving or MisraGries stream,"
+        "floor is proved for a single SpaceSaving or MisraGries stream, not for exact counts; "
+        "release one SpaceSaving or MisraGries stream,"
         ' or use mechanism="laplace-threshold".'
     )
     assert not_proved(FLOORED, "laplace-threshold") == (
-        'laplace-threshold is proved for Histogram, got FloorCounters; use mechanism="floor", or count with'
+        "laplace-threshold is proved for exact counts, not for a single SpaceSaving or MisraGries "
+        'stream; use mechanism="floor", or count with'
         " Exact."
     )
-    assert not_proved(1.5) == "no mechanism is the default for float; count with SpaceSaving."
+    leaves = count_leaves(parse_hierarchy("path/2"), pa.array(["/a/b"]))
+    assert not_proved(leaves) == (
+        "No mechanism is the default for the exact leaf counts of a hierarchy; count with SpaceSaving."
+    )
 
 
 def test_mechanisms_of_many_keys_refuse_one_stream() -> None:
     assert not_proved(FLOORED, "gaussian") == (
-        'gaussian is proved for ManyKeys, got FloorCounters; use mechanism="floor" for one stream, or release'
+        "gaussian is proved for merged and user-level sketches, not for a single SpaceSaving or "
+        'MisraGries stream; use mechanism="floor" for one stream, or release'
         " shards with hc.release(shards)."
     )
     assert not_proved(MANY, "floor") == (
-        'floor is proved for FloorCounters, got ManyKeys; use mechanism="gaussian", or release shards with'
+        "floor is proved for a single SpaceSaving or MisraGries stream, not for merged and "
+        'user-level sketches; use mechanism="gaussian", or release shards with'
         " hc.release(shards)."
     )
 
@@ -175,13 +187,13 @@ def test_bad_budgets_are_refused(epsilon: Any, delta: Any, max_events: Any, mess
 @pytest.mark.parametrize(
     ("name", "public", "message"),
     [
-        ("dpss", PublicParameters(7, 8), "dpss needs max_events, a public bound, got None."),
-        ("dpss", PublicParameters(7, None, 100), "dpss needs parts, a public bound, got None."),
-        ("chan", PublicParameters(), "chan needs candidates, a public bound, got None."),
-        ("pmg-standard", PublicParameters(), "pmg-standard needs candidates, a public bound, got None."),
+        ("dpss", Public(7, 8), "dpss needs max_events, a public bound, got None."),
+        ("dpss", Public(7, None, 100), "dpss needs parts, a public bound, got None."),
+        ("chan", Public(), "chan needs candidates, a public bound, got None."),
+        ("pmg-standard", Public(), "pmg-standard needs candidates, a public bound, got None."),
     ],
 )
-def test_missing_public_parameters_are_named(name: str, public: PublicParameters, message: str) -> None:
+def test_missing_public_parameters_are_named(name: str, public: Public, message: str) -> None:
     with pytest.raises(ParameterError) as error:
         MECHANISMS[name](Budget(1.0, 1e-6), public)
     assert str(error.value) == message
@@ -190,13 +202,13 @@ def test_missing_public_parameters_are_named(name: str, public: PublicParameters
 @pytest.mark.parametrize("value", [0, -3, True, 1.5, float("nan")])
 def test_public_parameters_are_whole_numbers(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^candidates must be"):
-        PublicParameters(candidates=value)
+        Public(candidates=value)
 
 
 def test_a_sketch_of_another_size_than_calibrated_is_refused() -> None:
     from hushcount.noise.bits import system_bits
 
-    mechanism = MECHANISMS["pmg-standard"](Budget(1.0, 1e-6), PublicParameters(candidates=6))
+    mechanism = MECHANISMS["pmg-standard"](Budget(1.0, 1e-6), Public(candidates=6))
     with pytest.raises(ParameterError, match=r"^candidates must be 6 as calibrated, got 7\.$"):
         mechanism.release(FLOORED, system_bits())
 

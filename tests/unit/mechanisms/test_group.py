@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from hushcount.mechanisms.group import for_users, row_budget
-from hushcount.mechanisms.registry import release
+from hushcount.jobs.release import release
+from hushcount.mechanisms.users import for_users, row_budget
 from hushcount.privacy import USER, Budget
 from hushcount.sketches.space_saving import SpaceSaving
 

@@ -11,8 +11,8 @@ from tests.unit.releases.tree_example import tree
 
 import hushcount as hc
 from hushcount.errors import KeyTypeError, ParameterError
+from hushcount.jobs.release import release
 from hushcount.mechanisms.linear.calibration import plan_envelope
-from hushcount.mechanisms.registry import release
 from hushcount.privacy import RESULT_ROW
 from hushcount.releases.added import add_releases
 from hushcount.releases.reliable import hidden
@@ -129,7 +129,8 @@ def test_what_cannot_be_added_is_refused():
     )
     sketch = hc.Exact()
     sketch.update(["a"] * 50)
-    rows = release(sketch, epsilon=1.0, delta=1e-6, unit=RESULT_ROW)
+    sketch.unit = RESULT_ROW
+    rows = release(sketch, epsilon=1.0, delta=1e-6)
     assert refused(ParameterError, [one, rows]) == (
         "releases must protect the same unit to be added, got event and row of the SQL result."
     )

@@ -13,6 +13,7 @@ from tests.seeded_bits import SeededBits
 
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError, SketchFileError
 from hushcount.files.container import encode, type_to_text
+from hushcount.jobs.oracle import oracle_budget
 from hushcount.keys.row_hash import RowHash
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.privacy import RESULT_ROW
@@ -36,14 +37,15 @@ def refusal(error: type[Exception], call: Any) -> str:
 def made(kind: Any, seed: int = 1, key: Any = 5, **budget: float) -> Oracle:
     sketch = kind(depth=5, width=1024, seed=key, max_weight=1)
     sketch.update(["tea"] * 500 + ["milk"] * 300 + [f"key{i}" for i in range(200)])
-    return NoisyCells(**({"epsilon": 1.0, "delta": 1e-6} | budget)).release(sketch.shape(), SeededBits(seed))
+    spent = oracle_budget(**({"epsilon": 1.0, "delta": 1e-6} | budget))
+    return NoisyCells(spent).release(sketch.shape(), SeededBits(seed))
 
 
 @BOTH
 def test_every_cell_has_its_own_noise(kind: Any) -> None:
     sketch = kind(depth=5, width=1024, seed=1, max_weight=2)
     sketch.update(np.arange(1000), weights=np.full(1000, 2))
-    noisy = NoisyCells(1.0, 1e-6)
+    noisy = NoisyCells(oracle_budget(1.0, 1e-6))
     oracle = noisy.release(sketch.shape(), SeededBits(3))
     noise = noisy.law(oracle.hashing.kind, 5, 2).sample(5 * 1024, SeededBits(3)).reshape(5, 1024)
     assert (oracle.cells == sketch.shape().cells + noise).all()
@@ -83,7 +85,7 @@ def test_wider_intervals_for_more_confidence(kind: Any) -> None:
 def test_few_cells_bound_nothing() -> None:
     sketch = CountMin(depth=1, width=2, max_weight=1)
     sketch.update(["a"])
-    oracle = NoisyCells(1.0).release(sketch.shape(), SeededBits(1))
+    oracle = NoisyCells(oracle_budget(1.0, None)).release(sketch.shape(), SeededBits(1))
     assert oracle.interval(0.95) == (None, None)
     table = oracle.estimate(["a"])
     assert (table["lower"].to_pylist(), table["upper"].to_pylist()) == ([0], [None])
@@ -130,7 +132,7 @@ def test_files_hold_nothing_else(kind: Any) -> None:
     for keys in (["a", "b"] * 500, ["c"], []):
         sketch = kind(depth=5, width=64, seed=1, max_weight=1)
         sketch.update(keys)
-        data = NoisyCells(1.0, 1e-6).release(sketch.shape(), SeededBits(1)).to_bytes()
+        data = NoisyCells(oracle_budget(1.0, 1e-6)).release(sketch.shape(), SeededBits(1)).to_bytes()
         fronts.append(data[: -(5 * 64 * 8 + 32)])
     assert fronts[0] == fronts[1] == fronts[2]
 
@@ -183,26 +185,37 @@ def test_what_is_not_proved_is_refused() -> None:
     sketch = CountSketch()
     sketch.update(["a"], weights=[100])
     text = "noisy cells need a public bound on weights; make the sketch with max_weight=1 (or more)."
-    noisy = NoisyCells(1.0, 1e-6)
+    noisy = NoisyCells(oracle_budget(1.0, 1e-6))
     assert refusal(NotProvedError, lambda: noisy.release(sketch.shape(), SeededBits(1))) == text
-    text = "noisy cells are proved for Cells, got FloorCounters; count with CountMin or CountSketch."
+    text = (
+        "noisy-cells is proved for CountMin and CountSketch sketches, not for a single SpaceSaving or "
+        "MisraGries stream; count with CountMin or CountSketch."
+    )
     shape: Any = SpaceSaving(4).shape()
     assert refusal(NotProvedError, lambda: noisy.release(shape, SeededBits(1))) == text
     text = "delta must be given for count-sketch; count-min needs none."
     cells = CountSketch(max_weight=1).shape()
-    assert refusal(ParameterError, lambda: NoisyCells(1.0).release(cells, SeededBits(1))) == text
+    assert (
+        refusal(ParameterError, lambda: NoisyCells(oracle_budget(1.0, None)).release(cells, SeededBits(1)))
+        == text
+    )
     for delta in (False, 1.0, float("nan"), -1.0):
         rule = "a number" if delta is False else "strictly between 0 and 1"
         text = f"delta must be {rule}, got {delta}."
-        assert refusal(ParameterError, lambda delta=delta: NoisyCells(1.0, delta)) == text
-    assert NoisyCells(1.0, 0).delta is None
+        assert refusal(ParameterError, lambda delta=delta: NoisyCells(oracle_budget(1.0, delta))) == text
+    assert oracle_budget(1.0, 0).delta == 0
     text = "epsilon must be a finite number above 0, got 0.0."
-    assert refusal(ParameterError, lambda: NoisyCells(0.0)) == text
+    assert refusal(ParameterError, lambda: NoisyCells(oracle_budget(0.0, None))) == text
 
 
 def test_the_unit_is_stated() -> None:
     shape = CountMin(max_weight=1).shape()
-    assert NoisyCells(1.0, unit=RESULT_ROW).release(shape, SeededBits(1)).guarantee.unit == RESULT_ROW
+    assert (
+        NoisyCells(oracle_budget(1.0, None))
+        .release(replace(shape, unit=RESULT_ROW), SeededBits(1))
+        .guarantee.unit
+        == RESULT_ROW
+    )
 
 
 @BOTH
@@ -212,7 +225,7 @@ def test_counts_below_zero_lie_in_their_intervals(kind: Any) -> None:
     def released(depth: int, width: int) -> Oracle:
         part = kind(depth=depth, width=width, seed=1, max_weight=1, partial=True)
         part.update(["a"] * 500, weights=[-1] * 500)
-        return NoisyCells(4.0, 1e-6).release(part.shape(), SeededBits(1))
+        return NoisyCells(oracle_budget(4.0, 1e-6)).release(part.shape(), SeededBits(1))
 
     oracle = released(5, 1024)
     row = oracle.estimate(["a"], confidence=0.9).to_pylist()[0]

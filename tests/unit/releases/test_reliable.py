@@ -7,7 +7,7 @@ from tests.seeded_bits import SeededBits
 
 import hushcount as hc
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.registry import release
+from hushcount.jobs.release import release
 
 TRIALS = 400
 

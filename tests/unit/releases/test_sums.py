@@ -10,7 +10,6 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.histograms.laplace import LaplaceThreshold
 from hushcount.mechanisms.histograms.truncated_geometric import PublicFloorRelease, TruncatedGeometric
 from hushcount.mechanisms.sampling.law import SampleLaw
@@ -19,7 +18,7 @@ from hushcount.mechanisms.sampling.schemes import Pps
 from hushcount.privacy import Budget
 from hushcount.releases.estimators import MaximumLikelihood
 from hushcount.releases.sums import SumEstimate, identity, moments, sum_accuracy
-from hushcount.shapes import FloorCounters, Histogram
+from hushcount.shapes import FloorCounters, Histogram, Public
 
 BUDGET = Budget(0.5, 1e-3)
 
@@ -68,7 +67,7 @@ def test_bias_and_variance_are_interpolated_between_many_counts():
 
 def test_sums_above_a_public_floor_count_from_zero():
     shape = FloorCounters(pa.array(["a", "b"]), np.array([5000, 3000]), 90, 9, 10)
-    public = PublicParameters(candidates=9, parts=10, max_events=1000)
+    public = Public(candidates=9, parts=10, max_events=1000)
     release = PublicFloorRelease(BUDGET, public).release(shape, SeededBits(2))
     assert release.sum().value == pytest.approx(8000, abs=40)
 
@@ -97,7 +96,7 @@ def test_what_is_never_published_is_bounded_by_max_events_or_said_to_be_unknown(
         " fewer than 27 events are hardly ever published, and without max_events nothing bounds how many"
         " there are"
     )
-    public = PublicParameters(max_events=1_200_000)
+    public = Public(max_events=1_200_000)
     bounded = TruncatedGeometric(budget, public).release(shape, SeededBits(1)).sum()
     assert bounded.hidden == pytest.approx(1_100_000, rel=0.01)
     assert bounded.nrmse_bounds[0] < 10 / 11 < bounded.nrmse_bounds[1] < 0.93

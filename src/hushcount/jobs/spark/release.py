@@ -17,19 +17,20 @@ from hushcount.jobs.spark.files import local_files, read_files
 from hushcount.jobs.spark.shards import EVENTS, USERS, ShardSketch, ShardTask, bounded, shard_sketches
 from hushcount.jobs.users import UserPlan, UserSettings, allowed_routes, chosen_plan
 from hushcount.keys.columns import KeyColumns
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.counters.shards import ShardRelease
-from hushcount.mechanisms.group import row_budget
-from hushcount.mechanisms.user_routes import GROUP, PAMG, Route, user_routes
-from hushcount.privacy import EVENT, USER, check_count
+from hushcount.mechanisms.users import GROUP, PAMG, Route, row_budget, user_routes
+from hushcount.noise.bits import system_bits
+from hushcount.privacy import USER, check_count
+from hushcount.shapes import ManyKeys, Public, Shards
 from hushcount.sketches.merged import MergedCounters
-from hushcount.sketches.shards import DealtByKey
+from hushcount.sketches.shards import DealtByKey, shards_of
 from hushcount.sketches.user_misra_gries import UserMisraGries
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from hushcount.releases.release import Release
+    from hushcount.shapes import ManyKeys, Shards
 
 RELIABLE = 0.95
 FRAME_ROWS = (
@@ -172,8 +173,9 @@ def _events(
     frame: DataFrame, task: ShardTask, partitioning: Partitioning, settings: ReleaseSettings
 ) -> Release:
     """Count and release events."""
-    settings.release([task.new_sketch()], EVENT)  # refuse before Spark starts
-    return settings.release(_counted(frame, task, partitioning, settings.max_events), EVENT)
+    mechanism = settings.prepared(shards_of([task.new_sketch()]).public())
+    sketches = _counted(frame, task, partitioning, settings.max_events)
+    return mechanism.release(shards_of(sketches), system_bits())
 
 
 def _counted(
@@ -199,11 +201,12 @@ def _users(
     settings, users = asked
     plan = plan_shards(settings, users, counters)
     task = _task(plan, columns, counters)
-    plan.release(_together([task.new_sketch()]))  # refuse before Spark starts
+    mechanism = plan.settings.prepared(_together(plan, [task.new_sketch()]).public())
     if plan.route.name == GROUP:  # after the cut a user's rows are single ones, so keys stay whole
         partitioning = Partitioning(partitioning.shards)
     sketches = _counted(bounded(frame, columns, plan.bound), task, partitioning, settings.max_events)
-    return plan.release(_together(sketches)), (*users.notes(), *plan.notes(), partitioning.note)
+    release = plan.stating(mechanism.release(_together(plan, sketches), system_bits()))
+    return release, (*users.notes(), *plan.notes(), partitioning.note)
 
 
 def _task(plan: UserPlan, columns: KeyColumns, counters: int) -> ShardTask:
@@ -213,15 +216,17 @@ def _task(plan: UserPlan, columns: KeyColumns, counters: int) -> ShardTask:
     return ShardTask(columns.without_user(), EVENTS, counters)
 
 
-def _together(sketches: list[ShardSketch]) -> UserMisraGries | MergedCounters | list[ShardSketch]:
-    """Return shards as they are, or user sketches merged in the order of their shards."""
+def _together(plan: UserPlan, sketches: list[ShardSketch]) -> Shards | ManyKeys:
+    """Return the shape of the shards, or of user sketches merged in the order of their shards."""
+    for sketch in sketches:
+        sketch.unit = replace(USER, rows=plan.bound.largest)
     first, *others = sketches
     if not isinstance(first, UserMisraGries):
-        return sketches
+        return shards_of(sketches)
     merged: UserMisraGries | MergedCounters = first
     for other in others:
         merged = merged.merge(other)
-    return merged
+    return merged.shape()
 
 
 def plan_shards(settings: ReleaseSettings, users: UserSettings, counters: int) -> UserPlan:
@@ -242,7 +247,7 @@ def plan_shards(settings: ReleaseSettings, users: UserSettings, counters: int) -
 
 def _shard_route(settings: ReleaseSettings, rows: int) -> Route:
     """Return the shard release for groups: the count that it publishes with probability 0.95."""
-    mechanism = ShardRelease(row_budget(settings.budget, rows), PublicParameters(unit=USER))
+    mechanism = ShardRelease(row_budget(settings.budget, rows), Public(unit=USER))
     failure = (1 - RELIABLE) / 2
     floor = mechanism.margin + mechanism.floor_law.least_tail(failure)
     reliable = floor + mechanism.law.quantiles(2 * failure)[1] + 1

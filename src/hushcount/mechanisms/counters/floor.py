@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import (
-    NOTHING_PUBLIC,
     Claim,
-    PublicParameters,
     calibrate,
     check_calibrated,
     check_shape,
@@ -20,7 +18,7 @@ from hushcount.mechanisms.base import (
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
-from hushcount.shapes import FloorCounters
+from hushcount.shapes import NOTHING_PUBLIC, FloorCounters, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -46,12 +44,13 @@ class FloorRelease:
     """
 
     budget: Budget
-    public: PublicParameters = NOTHING_PUBLIC
+    public: Public = NOTHING_PUBLIC
     law: DiscreteLaplace = field(init=False)
     threshold: int = field(init=False)
 
     name: ClassVar[str] = "floor"
-    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
+    sketch: ClassVar[str] = "space-saving"
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "floor release",
@@ -73,7 +72,7 @@ class FloorRelease:
         counts = shape.counts + noise[1:]
         published = counts - floor >= self.threshold
         parameters = {"threshold": self.threshold, "candidates": shape.candidates}
-        guarantee = self.claim.guarantee(self.budget, self.public.unit, {**parameters})
+        guarantee = self.claim.guarantee(self.budget, shape.unit, {**parameters})
         error = FloorError(self.law, floor, shape.candidates)
         return Release.of(keep(shape.keys, published), counts[published], guarantee, error, floor)
 
@@ -132,13 +131,14 @@ class BoundedLengthRelease:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     law: DiscreteLaplace = field(init=False)
     largest_floor: int = field(init=False)
     threshold: int = field(init=False)
 
     name: ClassVar[str] = "dpss"
-    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
+    sketch: ClassVar[str] = "space-saving"
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "DPSS with a public length bound",
@@ -162,7 +162,7 @@ class BoundedLengthRelease:
         published = counts >= self.threshold
         longest = needed(self.name, "max_events", self.public.max_events)
         guarantee = self.claim.guarantee(
-            self.budget, self.public.unit, {"threshold": self.threshold, "max_events": longest}
+            self.budget, shape.unit, {"threshold": self.threshold, "max_events": longest}
         )
         error = BoundedLengthError(self.law, self.largest_floor, shape.candidates)
         return Release.of(keep(shape.keys, published), counts[published], guarantee, error)

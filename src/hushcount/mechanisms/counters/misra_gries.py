@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import (
-    NOTHING_PUBLIC,
     Claim,
-    PublicParameters,
     Thresholded,
     calibrate,
     check_calibrated,
@@ -24,7 +22,7 @@ from hushcount.mechanisms.histograms.many_keys import lower_estimate_sentences
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
-from hushcount.shapes import FloorCounters
+from hushcount.shapes import NOTHING_PUBLIC, FloorCounters, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.mechanisms.base import Counts, Mask
@@ -46,12 +44,13 @@ class PrivateMisraGries:
     """
 
     budget: Budget
-    public: PublicParameters = NOTHING_PUBLIC
+    public: Public = NOTHING_PUBLIC
     law: DiscreteLaplace = field(init=False)
     threshold: int = field(init=False)
 
     name: ClassVar[str] = "pmg"
-    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
+    sketch: ClassVar[str] = "misra-gries"
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "private Misra-Gries",
@@ -82,12 +81,13 @@ class PrivateMisraGriesPaper:
     """
 
     budget: Budget
-    public: PublicParameters = NOTHING_PUBLIC
+    public: Public = NOTHING_PUBLIC
     law: DiscreteLaplace = field(init=False)
     threshold: int = field(init=False)
 
     name: ClassVar[str] = "pmg-paper"
-    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
+    sketch: ClassVar[str] = "misra-gries"
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "private Misra-Gries, printed threshold",
@@ -118,12 +118,13 @@ class PrivateMisraGriesStandard:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     law: DiscreteLaplace = field(init=False)
     threshold: int = field(init=False)
 
     name: ClassVar[str] = "pmg-standard"
-    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
+    sketch: ClassVar[str] = "misra-gries"
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "private Misra-Gries of the standard sketch",
@@ -155,12 +156,13 @@ class ChanRelease:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     law: DiscreteLaplace = field(init=False)
     threshold: int = field(init=False)
 
     name: ClassVar[str] = "chan"
-    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
+    sketch: ClassVar[str] = "misra-gries"
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "Misra-Gries with noise for all counters",
@@ -211,7 +213,7 @@ def _publish(
         "threshold": mechanism.threshold,
         "candidates": shape.candidates,
     }
-    guarantee = mechanism.claim.guarantee(mechanism.budget, mechanism.public.unit, parameters)
+    guarantee = mechanism.claim.guarantee(mechanism.budget, shape.unit, parameters)
     error = HeightError(mechanism.law, shape.candidates, mechanism.public.largest_floor, shared)
     return Release.of(keep(shape.keys, published), noisy[published], guarantee, error)
 

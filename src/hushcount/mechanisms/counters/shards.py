@@ -6,24 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import (
-    NOTHING_PUBLIC,
-    Claim,
-    PublicParameters,
-    calibrate,
-    check_shape,
-    keep,
-    lies_between,
-)
+from hushcount.mechanisms.base import Claim, calibrate, check_shape, keep, lies_between
 from hushcount.mechanisms.counters.floor import ONE_STREAM
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometricLaw
 from hushcount.mechanisms.sampling.grid import values_grid
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
-from hushcount.shapes import Histogram, Shards
+from hushcount.shapes import NOTHING_PUBLIC, Histogram, KeyShards, Public, Shape, Shards
 from hushcount.sketches.merged import sum_by_key
-from hushcount.sketches.shards import KeyShards
 
 if TYPE_CHECKING:
     from hushcount.mechanisms.base import Counts
@@ -43,13 +34,14 @@ class ShardRelease:
     """
 
     budget: Budget
-    public: PublicParameters = NOTHING_PUBLIC
+    public: Public = NOTHING_PUBLIC
     floor_law: DiscreteLaplace = field(init=False)
     margin: int = field(init=False)
     law: TruncatedGeometricLaw = field(init=False)
 
     name: ClassVar[str] = "shards"
-    accepts: ClassVar[tuple[type, ...]] = (Shards,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (Shards,)
+    sketch: ClassVar[str] = "space-saving"
     way_out: ClassVar[str] = "give a list of SpaceSaving or MisraGries sketches"
     claim: ClassVar[Claim] = Claim(
         "shard release",
@@ -74,9 +66,7 @@ class ShardRelease:
         published = values >= 1
         counts = values[published] + self.law.centre
         parameters = {"shards": len(floors), "margin": self.margin, "largest_noise": self.law.largest}
-        guarantee = self.claim.guarantee(
-            self.budget, self.public.unit, {**parameters, "offset": self.law.centre}
-        )
+        guarantee = self.claim.guarantee(self.budget, shape.unit, {**parameters, "offset": self.law.centre})
         apart = isinstance(shape, KeyShards)
         error = ShardError(self.law, floors, self.floor_law, self.margin, apart)
         floor = max(floors) if apart else sum(floors)

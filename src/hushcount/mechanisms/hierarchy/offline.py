@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from hushcount.mechanisms.hierarchy.totals import SumError
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
 from hushcount.releases.tree import TreeRelease, TreeRows
-from hushcount.shapes import LeafBatch, LeafCounts
+from hushcount.shapes import LeafBatch, LeafCounts, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
@@ -41,13 +41,13 @@ class HierarchyRelease:
     """
 
     budget: Budget
-    height: int
+    public: Public
     threshold: int | None = None  # None takes the least private one
-    unit: PrivacyUnit = EVENT
     law: Law = field(init=False)
 
     name: ClassVar[str] = "hierarchy-offline"
-    accepts: ClassVar[tuple[type, ...]] = (LeafCounts,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (LeafCounts,)
+    sketch: ClassVar[str] = "leaves"
     way_out: ClassVar[str] = "count leaves with count_leaves, or name hierarchy-streaming for a sketch"
     claim: ClassVar[Claim] = Claim(
         "noisy residuals of a hierarchy",
@@ -58,12 +58,17 @@ class HierarchyRelease:
     )
 
     def __post_init__(self) -> None:
-        height = check_count("height", self.height)
+        height = self.height
         if self.threshold is not None:
             check_count("threshold", self.threshold, most=LARGEST_COUNT)
         chain = calibrate(height + 1, self.budget, self.threshold)
         object.__setattr__(self, "law", chain.law)
         object.__setattr__(self, "threshold", self.threshold or chain.threshold)
+
+    @property
+    def height(self) -> int:
+        """The number of levels below the root."""
+        return needed(self.name, "height", self.public.height)
 
     def release(self, shape: LeafCounts, bits: Bits) -> TreeRelease:
         """Publish the heavy nodes; memory grows with what is published only."""
@@ -72,11 +77,10 @@ class HierarchyRelease:
         tau = needed(self.name, "threshold", self.threshold)
         rows = tree_rows(shape.hierarchy, _Walk(self.law, tau, bits).published(shape))
         hierarchy = shape.hierarchy
-        unit = self.unit if shape.unit == EVENT else shape.unit  # events may go by another name
-        guarantee = replace(self.guarantee(hierarchy), unit=unit)
+        guarantee = self.guarantee(hierarchy, shape.unit)
         return TreeRelease(rows, guarantee, SumError(self.law, tau), tau, hierarchy.name, self.height)
 
-    def guarantee(self, hierarchy: Hierarchy) -> Guarantee:
+    def guarantee(self, hierarchy: Hierarchy, unit: PrivacyUnit = EVENT) -> Guarantee:
         """The guarantee of a release of this hierarchy."""
         tau = needed(self.name, "threshold", self.threshold)
         public: dict[str, int | float | str] = {
@@ -84,7 +88,7 @@ class HierarchyRelease:
             "height": self.height,
             "threshold": tau,
         }
-        return self.claim.guarantee(self.budget, self.unit, public | _noise(self.law))
+        return self.claim.guarantee(self.budget, unit, public | _noise(self.law))
 
 
 def _noise(law: Law) -> dict[str, int | float | str]:

@@ -16,7 +16,7 @@ from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, co
 from hushcount.noise import lattice
 from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
 from hushcount.releases.tree import TreeRelease
-from hushcount.shapes import FloorCounters, LevelCounters
+from hushcount.shapes import FloorCounters, LevelCounters, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
@@ -40,13 +40,13 @@ class LevelFloorRelease:
     """
 
     budget: Budget
-    height: int
+    public: Public
     threshold: int | None = None  # None takes the least possible one
-    unit: PrivacyUnit = EVENT
     levels: CalibratedLevels = field(init=False)
 
     name: ClassVar[str] = "hierarchy-streaming"
-    accepts: ClassVar[tuple[type, ...]] = (LevelCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (LevelCounters,)
+    sketch: ClassVar[str] = "hierarchy"
     way_out: ClassVar[str] = "count with HierarchySketch"
     claim: ClassVar[Claim] = Claim(
         "floor release of every level",
@@ -56,7 +56,6 @@ class LevelFloorRelease:
     )
 
     def __post_init__(self) -> None:
-        check_count("height", self.height)
         found = calibrated_levels(self.budget.epsilon, self.budget.delta, self.height)
         object.__setattr__(self, "levels", found)
         if self.threshold is None:
@@ -67,6 +66,11 @@ class LevelFloorRelease:
                 f" {self.height} at ({self.budget.epsilon:g}, {self.budget.delta:g}), got {self.threshold}."
             )
 
+    @property
+    def height(self) -> int:
+        """The number of levels below the root."""
+        return needed(self.name, "height", self.public.height)
+
     def release(self, shape: LevelCounters, bits: Bits) -> TreeRelease:
         """Publish the noisy levels, and of them the tree of nodes whose residual reaches the threshold."""
         check_shape(self, shape)
@@ -76,7 +80,7 @@ class LevelFloorRelease:
         rows = conservative_tree(shape.hierarchy, noisy, least)
         error = LevelError(self.levels.noise, noisy.floors)
         tree = TreeRelease(
-            rows, self.guarantee(shape.hierarchy), error, least, shape.hierarchy.name, self.height
+            rows, self.guarantee(shape.hierarchy, shape.unit), error, least, shape.hierarchy.name, self.height
         )
         return tree.with_notes(*self._notes(noisy, least))
 
@@ -85,7 +89,7 @@ class LevelFloorRelease:
         total = shape.total + int(self.levels.noise.law.sample(1, bits)[0])
         return NoisyLevels(total, tuple(self._noisy_level(level, bits) for level in shape.levels))
 
-    def guarantee(self, hierarchy: Hierarchy) -> Guarantee:
+    def guarantee(self, hierarchy: Hierarchy, unit: PrivacyUnit = EVENT) -> Guarantee:
         """The guarantee of a release of this hierarchy."""
         parameters: dict[str, int | float | str] = {
             "hierarchy": hierarchy.name,
@@ -94,7 +98,7 @@ class LevelFloorRelease:
             "above_floor": self.levels.threshold,
             "noise": self.levels.noise.words,
         }
-        return self.claim.guarantee(self.budget, self.unit, parameters)
+        return self.claim.guarantee(self.budget, unit, parameters)
 
     def _noisy_level(self, level: FloorCounters, bits: Bits) -> NoisyLevel:
         noise = self.levels.noise.law.sample(1 + len(level.counts), bits)

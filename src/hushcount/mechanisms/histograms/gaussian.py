@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from hushcount.mechanisms.base import Claim, PublicParameters, calibrate, needed
+from hushcount.mechanisms.base import Claim, calibrate, needed
 from hushcount.mechanisms.histograms.gaussian_calibration import sparse_histogram
 from hushcount.mechanisms.histograms.many_keys import release_many_keys
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.privacy import Budget
-from hushcount.shapes import ManyKeys
+from hushcount.shapes import ManyKeys, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -32,12 +32,13 @@ class GaussianSparseHistogram:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     law: DiscreteGaussian = field(init=False)
     threshold: int = field(init=False)
 
     name: ClassVar[str] = "gaussian"
-    accepts: ClassVar[tuple[type, ...]] = (ManyKeys,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (ManyKeys,)
+    sketch: ClassVar[str] = "user-misra-gries"
     way_out: ClassVar[str] = MANY_KEYS_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "Gaussian sparse histogram",

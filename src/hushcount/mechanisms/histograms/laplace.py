@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, calibrate, check_shape, keep
+from hushcount.mechanisms.base import Claim, calibrate, check_shape, keep
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
-from hushcount.shapes import Histogram
+from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -28,12 +28,13 @@ class LaplaceThreshold:
     """
 
     budget: Budget
-    public: PublicParameters = NOTHING_PUBLIC
+    public: Public = NOTHING_PUBLIC
     law: DiscreteLaplace = field(init=False)
     threshold: int = field(init=False)
 
     name: ClassVar[str] = "laplace-threshold"
-    accepts: ClassVar[tuple[type, ...]] = (Histogram,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
+    sketch: ClassVar[str] = "exact"
     way_out: ClassVar[str] = 'use mechanism="floor", or count with Exact'
     claim: ClassVar[Claim] = Claim(
         "stability histogram",
@@ -52,7 +53,7 @@ class LaplaceThreshold:
         check_shape(self, shape)
         counts = shape.counts + self.law.sample(len(shape.counts), bits)
         published = counts >= self.threshold
-        guarantee = self.claim.guarantee(self.budget, self.public.unit, {"threshold": self.threshold})
+        guarantee = self.claim.guarantee(self.budget, shape.unit, {"threshold": self.threshold})
         error = NoiseError(self.law, self.public.max_events)
         return Release.of(keep(shape.keys, published), counts[published], guarantee, error)
 

@@ -6,19 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import (
-    PublicParameters,
-    Thresholded,
-    check_calibrated,
-    check_shape,
-    keep,
-    lies_between,
-    needed,
-)
+from hushcount.mechanisms.base import Thresholded, check_calibrated, check_shape, keep, lies_between, needed
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.releases.release import Release
-from hushcount.shapes import ManyKeys
+from hushcount.shapes import ManyKeys, Public
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -34,7 +26,7 @@ def release_many_keys(
     counts = shape.counts + mechanism.law.sample(len(shape.counts), bits)
     published = counts >= mechanism.threshold
     parameters = {"threshold": mechanism.threshold, **scale, "moved": shape.moved}
-    guarantee = mechanism.claim.guarantee(mechanism.budget, public.unit, {**parameters})
+    guarantee = mechanism.claim.guarantee(mechanism.budget, shape.unit, {**parameters})
     error = LowerEstimateError.of(mechanism.law, shape, public)
     return Release.of(keep(shape.keys, published), counts[published], guarantee, error)
 
@@ -52,7 +44,7 @@ class LowerEstimateError:
 
     @classmethod
     def of(
-        cls, law: DiscreteGaussian | DiscreteLaplace, shape: ManyKeys, public: PublicParameters
+        cls, law: DiscreteGaussian | DiscreteLaplace, shape: ManyKeys, public: Public
     ) -> LowerEstimateError:
         """The error of a release of this shape."""
         if shape.parts is None:

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import Claim, PublicParameters, calibrate, needed
+from hushcount.mechanisms.base import Claim, calibrate, needed
 from hushcount.mechanisms.histograms.gaussian import MANY_KEYS_WAY_OUT, TOGETHER
 from hushcount.mechanisms.histograms.many_keys import release_many_keys
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
-from hushcount.shapes import ManyKeys
+from hushcount.shapes import ManyKeys, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -32,12 +32,13 @@ class LaplaceManyKeys:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     law: DiscreteLaplace = field(init=False)
     threshold: int = field(init=False)
 
     name: ClassVar[str] = "laplace"
-    accepts: ClassVar[tuple[type, ...]] = (ManyKeys,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (ManyKeys,)
+    sketch: ClassVar[str] = "user-misra-gries"
     way_out: ClassVar[str] = MANY_KEYS_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "Laplace noise for all moved keys",

@@ -34,4 +34,4 @@ def above_floor(shape: FloorCounters, max_events: int, floor: int | None = None)
         )
     above = shape.counts - chosen
     kept = above >= 1
-    return Histogram(shape.keys.filter(pa.array(kept)), above[kept])
+    return Histogram(shape.keys.filter(pa.array(kept)), above[kept], shape.unit)

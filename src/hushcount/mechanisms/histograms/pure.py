@@ -10,20 +10,13 @@ import numpy as np
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import (
-    Claim,
-    PublicParameters,
-    calibrate,
-    check_calibrated,
-    check_shape,
-    needed,
-)
+from hushcount.mechanisms.base import Claim, calibrate, check_calibrated, check_shape, needed
 from hushcount.noise.extremes import all_draws, largest_draws, uniforms, wanted_above
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
 from hushcount.secure import below
-from hushcount.shapes import FloorCounters
+from hushcount.shapes import FloorCounters, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.keys.domains import Domain, Places
@@ -49,11 +42,12 @@ class PureRelease:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     law: DiscreteLaplace = field(init=False)
 
     name: ClassVar[str] = "pure"
-    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
+    sketch: ClassVar[str] = "space-saving"
     way_out: ClassVar[str] = WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "pure release over a public domain",
@@ -89,11 +83,12 @@ class BoundedPureRelease:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     law: DiscreteLaplace = field(init=False)
 
     name: ClassVar[str] = "pure-bounded"
-    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
+    sketch: ClassVar[str] = "space-saving"
     way_out: ClassVar[str] = WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "pure release over a public domain, with a public length bound",
@@ -133,7 +128,7 @@ def _publish(
     parameters: dict[str, int | float | str] = {"domain_size": domain.size, "candidates": shape.candidates}
     if mechanism.public.max_events is not None:
         parameters["max_events"] = mechanism.public.max_events
-    guarantee = mechanism.claim.guarantee(mechanism.budget, mechanism.public.unit, parameters)
+    guarantee = mechanism.claim.guarantee(mechanism.budget, shape.unit, parameters)
     error = PureError(mechanism.law, units, domain, mechanism.public.largest_floor)
     return Release.of(domain.keys(places[kept]), counts[kept], guarantee, error)
 

@@ -12,9 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.mechanisms.base import (
-    NOTHING_PUBLIC,
     Claim,
-    PublicParameters,
     calibrate,
     check_calibrated,
     check_shape,
@@ -28,7 +26,7 @@ from hushcount.mechanisms.sampling.law import SampleLaw
 from hushcount.mechanisms.sampling.rows import stationary_masses
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
-from hushcount.shapes import FloorCounters, Histogram
+from hushcount.shapes import NOTHING_PUBLIC, FloorCounters, Histogram, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -108,11 +106,12 @@ class TruncatedGeometric:
     """
 
     budget: Budget
-    public: PublicParameters = NOTHING_PUBLIC
+    public: Public = NOTHING_PUBLIC
     law: TruncatedGeometricLaw = field(init=False)
 
     name: ClassVar[str] = "truncated-geometric"
-    accepts: ClassVar[tuple[type, ...]] = (Histogram,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
+    sketch: ClassVar[str] = "exact"
     way_out: ClassVar[str] = 'use mechanism="floor", count with Exact, or give max_events for "public-floor"'
     claim: ClassVar[Claim] = Claim(
         "truncated geometric",
@@ -142,12 +141,13 @@ class PublicFloorRelease:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     law: TruncatedGeometricLaw = field(init=False)
     floor: int = field(init=False)
 
     name: ClassVar[str] = "public-floor"
-    accepts: ClassVar[tuple[type, ...]] = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
+    sketch: ClassVar[str] = "space-saving"
     way_out: ClassVar[str] = 'use mechanism="truncated-geometric"'
     claim: ClassVar[Claim] = Claim(
         "truncated geometric above a public floor",
@@ -180,7 +180,7 @@ def _release(
     parameters: dict[str, int | float | str] = {"largest_noise": law.largest, "offset": law.centre + floor}
     if mechanism.public.max_events is not None:
         parameters["max_events"] = mechanism.public.max_events
-    guarantee = mechanism.claim.guarantee(mechanism.budget, mechanism.public.unit, parameters)
+    guarantee = mechanism.claim.guarantee(mechanism.budget, shape.unit, parameters)
     error = TruncatedGeometricError(law, mechanism.budget, floor, mechanism.public.max_events)
     return Release.of(keep(shape.keys, published), counts, guarantee, error)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.keys.row_hash import COUNT_MIN
-from hushcount.mechanisms.base import Claim
+from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
+from hushcount.mechanisms.base import Claim, check_shape
 from hushcount.mechanisms.linear.calibration import Law, cell_law
-from hushcount.privacy import EVENT, Guarantee, PrivacyUnit, check_delta, check_epsilon
+from hushcount.privacy import Budget, Guarantee
 from hushcount.releases.oracle import Oracle
-from hushcount.shapes import Cells
+from hushcount.shapes import NOTHING_PUBLIC, Cells, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -34,10 +34,13 @@ class NoisyCells:
     Proof: docs/proofs/linear/cells.md, section 2. Checked by: tests/privacy/test_linear.py
     """
 
-    epsilon: float
-    delta: float | None = None
-    unit: PrivacyUnit = field(default=EVENT)
+    budget: Budget
+    public: Public = NOTHING_PUBLIC
 
+    name: ClassVar[str] = "noisy-cells"
+    accepts: ClassVar[tuple[type[Shape], ...]] = (Cells,)
+    sketch: ClassVar[str] = COUNT_SKETCH
+    way_out: ClassVar[str] = "count with CountMin or CountSketch"
     claims: ClassVar[dict[bool, Claim]] = {
         False: Claim(
             "noisy cells of Count-Min",
@@ -53,19 +56,13 @@ class NoisyCells:
         ),
     }
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        if self.delta is not None:
-            pure = self.delta == 0 and not isinstance(self.delta, bool)
-            object.__setattr__(self, "delta", None if pure else check_delta(self.delta))
-
     def law(self, kind: str, depth: int, max_weight: int) -> Law:
         """The noise of each cell; only CountSketch needs, and spends, a delta."""
         if kind == COUNT_MIN:
-            return cell_law(kind, depth, max_weight, self.epsilon, 0.0)
-        if self.delta is None:
+            return cell_law(kind, depth, max_weight, self.budget.epsilon, 0.0)
+        if not self.budget.delta:
             raise ParameterError("delta must be given for count-sketch; count-min needs none.")
-        return cell_law(kind, depth, max_weight, self.epsilon, self.delta)
+        return cell_law(kind, depth, max_weight, self.budget.epsilon, self.budget.delta)
 
     def release(self, shape: Cells, bits: Bits) -> Oracle:
         """Add noise to every cell."""
@@ -81,9 +78,9 @@ class NoisyCells:
         claim = self.claims[hashing.signed]
         scale = {"sigma": float(law.sigma)} if hasattr(law, "sigma") else {"noise": float(law.epsilon)}
         return Guarantee(
-            self.epsilon,
-            (self.delta or 0.0) if hashing.signed else 0.0,
-            self.unit,
+            self.budget.epsilon,
+            self.budget.delta if hashing.signed else 0.0,
+            shape.unit,
             claim.mechanism,
             claim.theorem,
             claim.proof,
@@ -93,11 +90,7 @@ class NoisyCells:
 
 
 def _public_weight(shape: Cells) -> int:
-    if not isinstance(shape, Cells):
-        raise NotProvedError(
-            f"noisy cells are proved for Cells, got {type(shape).__name__};"
-            " count with CountMin or CountSketch."
-        )
+    check_shape(NoisyCells, shape)
     if shape.max_weight is None:
         raise NotProvedError(
             "noisy cells need a public bound on weights; make the sketch with max_weight=1 (or more)."

@@ -10,20 +10,12 @@ import numpy as np
 from hushcount.errors import DataError, NotProvedError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import (
-    Claim,
-    PublicParameters,
-    calibrate,
-    check_calibrated,
-    check_shape,
-    keep,
-    needed,
-)
+from hushcount.mechanisms.base import Claim, calibrate, check_calibrated, check_shape, keep, needed
 from hushcount.mechanisms.linear.calibration import Envelope, plan_envelope
 from hushcount.mechanisms.linear.envelope_error import EnvelopeError
 from hushcount.privacy import Budget, check_count
 from hushcount.releases.release import Release
-from hushcount.shapes import TrackedCells
+from hushcount.shapes import Public, Shape, TrackedCells
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -48,11 +40,12 @@ class CountMinEnvelope:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     plan: Envelope = field(init=False)
 
     name: ClassVar[str] = "count-min-envelope"
-    accepts: ClassVar[tuple[type, ...]] = (TrackedCells,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (TrackedCells,)
+    sketch: ClassVar[str] = "tracked"
     way_out: ClassVar[str] = WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "error-envelope release of Count-Min",
@@ -83,11 +76,12 @@ class CountSketchEnvelope:
     """
 
     budget: Budget
-    public: PublicParameters
+    public: Public
     plan: Envelope = field(init=False)
 
     name: ClassVar[str] = "count-sketch-envelope"
-    accepts: ClassVar[tuple[type, ...]] = (TrackedCells,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (TrackedCells,)
+    sketch: ClassVar[str] = "tracked"
     way_out: ClassVar[str] = WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "error-envelope release of CountSketch",
@@ -153,7 +147,7 @@ def _release(mechanism: Any, shape: TrackedCells, bits: Bits) -> Release:
         "width": plan.width,
         "beta": plan.beta,
     }
-    guarantee = mechanism.claim.guarantee(budget, public.unit, parameters)
+    guarantee = mechanism.claim.guarantee(budget, shape.unit, parameters)
     error = EnvelopeError(plan, public.max_events, shape.parts)
     release = Release.of(keep(shape.keys, published), estimates[published] + plan.centre, guarantee, error)
     return release.with_notes(

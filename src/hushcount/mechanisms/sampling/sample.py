@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import NOTHING_PUBLIC, Claim, PublicParameters, check_shape, keep
+from hushcount.mechanisms.base import Claim, check_shape, keep
 from hushcount.mechanisms.sampling.filter import draw_published, draw_values
 from hushcount.mechanisms.sampling.grid import keys_grid, values_grid
 from hushcount.mechanisms.sampling.law import Counts, Floats, SampleLaw
@@ -16,7 +16,7 @@ from hushcount.mechanisms.sampling.rows import Rows
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
 from hushcount.privacy import Budget, Guarantee, check_count
 from hushcount.releases.release import Release
-from hushcount.shapes import Histogram
+from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public, Shape
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,13 +45,14 @@ class PrivateSample:
     """
 
     budget: Budget
-    public: PublicParameters = NOTHING_PUBLIC
+    public: Public = NOTHING_PUBLIC
     scheme: Scheme = EVERY_KEY
     tokens: int = 1
     rows: Rows = field(init=False)
 
     name: ClassVar[str] = "sample"
-    accepts: ClassVar[tuple[type, ...]] = (Histogram,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
+    sketch: ClassVar[str] = "exact"
     way_out: ClassVar[str] = WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "private weighted sampling",
@@ -71,7 +72,7 @@ class PrivateSample:
         check_shape(self, shape)
         values = draw_values(self.rows, shape.counts, bits)
         published = values >= 1
-        guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
+        guarantee = self.claim.guarantee(self.budget, shape.unit, {"scheme": self.scheme.name})
         law = SampleLaw.of(self.budget, self.scheme)
         error = SampleError(law, tokens=self.tokens, max_events=self.public.max_events)
         return Release.of(keep(shape.keys, published), values[published], guarantee, error)
@@ -144,7 +145,7 @@ class PrivateSampleKeys:
     """
 
     budget: Budget
-    public: PublicParameters = NOTHING_PUBLIC
+    public: Public = NOTHING_PUBLIC
     scheme: Scheme = EVERY_KEY
     rows: Rows = field(init=False)
 
@@ -165,5 +166,5 @@ class PrivateSampleKeys:
 
         check_shape(PrivateSample, shape)
         keys = keep(shape.keys, draw_published(self.rows, shape.counts, bits))
-        guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
+        guarantee = self.claim.guarantee(self.budget, shape.unit, {"scheme": self.scheme.name})
         return KeyRelease(keys.take(pc.array_sort_indices(keys)), guarantee)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,8 @@ class WeightedSample:
     counts: Counts
     scheme: Scheme
     seed: int | None = None
+
+    words: ClassVar[str] = "a weighted sample"
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.unit.mechanisms.scripted import floored, rows, scripted
 
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.counters.floor import (
     BoundedLengthError,
     BoundedLengthRelease,
@@ -16,6 +15,7 @@ from hushcount.mechanisms.counters.floor import (
 from hushcount.noise.bits import system_bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
+from hushcount.shapes import Public
 
 BUDGET = Budget(1.0, 1e-6)  # G = 17
 LAW = DiscreteLaplace(1.0)
@@ -36,7 +36,7 @@ def test_rows_do_not_depend_on_the_order_of_the_candidates() -> None:
 
 
 def test_dpss_publishes_from_the_threshold_on() -> None:
-    public = PublicParameters(candidates=7, parts=8, max_events=200)
+    public = Public(candidates=7, parts=8, max_events=200)
     mechanism = BoundedLengthRelease(BUDGET, public)
     assert mechanism.threshold == 25 + 1 + 14
     result = scripted(mechanism, 0, -1, 0).release(floored(at=20, under=20, far=90), system_bits())

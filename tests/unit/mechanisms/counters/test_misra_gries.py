@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.unit.mechanisms.scripted import floored, rows, scripted
 
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.counters.misra_gries import (
     ChanRelease,
     HeightError,
@@ -17,9 +16,10 @@ from hushcount.mechanisms.counters.misra_gries import (
 from hushcount.noise.bits import system_bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
+from hushcount.shapes import Public
 
 BUDGET = Budget(1.0, 1e-6)
-PUBLIC = PublicParameters(candidates=7, parts=8)
+PUBLIC = Public(candidates=7, parts=8)
 LAW = DiscreteLaplace(1.0)
 
 

@@ -9,11 +9,11 @@ from tests.seeded_bits import SeededBits
 
 import hushcount as hc
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
+from hushcount.jobs.release import release
 from hushcount.mechanisms.counters.shards import ShardRelease, above_floors, histogram_budget
-from hushcount.mechanisms.registry import release
 from hushcount.privacy import Budget
-from hushcount.shapes import FloorCounters, Shards
-from hushcount.sketches.shards import DealtByKey, KeyShards, shards_of
+from hushcount.shapes import FloorCounters, KeyShards, Shards
+from hushcount.sketches.shards import DealtByKey, shards_of
 
 BUDGET = Budget(1.0, 1e-6)
 

@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -16,7 +17,7 @@ from hushcount.mechanisms.hierarchy.totals import SumError, stepped, sum_within
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import EVENT, USER, Budget, PrivacyUnit
-from hushcount.shapes import Histogram, LeafCounts
+from hushcount.shapes import Histogram, LeafCounts, Public
 from hushcount.sketches.leaves import count_leaves, leaf_batches
 
 LOOSE = Budget(2.0, 1e-3)
@@ -99,7 +100,7 @@ def test_kernel_equals_the_obvious_release(monkeypatch, block, text, keys, seed)
     monkeypatch.setattr(module, "BLOCK", block)
     hierarchy = parse_hierarchy(text)
     counts = random_counts(hierarchy, seed, keys)
-    mechanism = HierarchyRelease(LOOSE, hierarchy.height)
+    mechanism = HierarchyRelease(LOOSE, Public(height=hierarchy.height))
     expected = recursive(hierarchy, counts, mechanism.threshold, noises(mechanism.law, seed, block))
     for batch in (1, 3, 10**6):
         release = mechanism.release(shape_of(hierarchy, counts, batch), SeededBits(seed))
@@ -112,7 +113,7 @@ def test_every_published_node_holds_what_reached_the_threshold():
     hierarchy = Ipv4(8)
     places = product(range(3), range(4), range(5))
     counts = {(a << 24) + (b << 16) + c: 43 if c == b else 3 for a, b, c in places}
-    release = HierarchyRelease(LOOSE, 4).release(shape_of(hierarchy, counts), SeededBits(1))
+    release = HierarchyRelease(LOOSE, Public(height=4)).release(shape_of(hierarchy, counts), SeededBits(1))
     assert len(release) > 5
     assert min(release.residuals.to_pylist()) >= release.threshold
     totals = dict(zip(release.nodes.to_pylist(), release.totals.to_pylist(), strict=True))
@@ -125,7 +126,7 @@ def test_every_published_node_holds_what_reached_the_threshold():
 
 def test_nothing_comes_of_nothing():
     shape = count_leaves(Ipv4(8), pa.array([], pa.string()))
-    release = HierarchyRelease(LOOSE, 4).release(shape, SeededBits(1))
+    release = HierarchyRelease(LOOSE, Public(height=4)).release(shape, SeededBits(1))
     assert len(release) == 0
     assert release.table.schema.field("node").type == pa.string()
 
@@ -133,7 +134,9 @@ def test_nothing_comes_of_nothing():
 def test_guarantee():
     shape = count_leaves(Ipv4(1), pa.array(["10.0.0.1"] * 500))
     row = PrivacyUnit("row", "one row")
-    release = HierarchyRelease(Budget(1.0, 1e-6), 32, unit=row).release(shape, SeededBits(1))
+    release = HierarchyRelease(Budget(1.0, 1e-6), Public(height=32)).release(
+        replace(shape, unit=row), SeededBits(1)
+    )
     guarantee = release.guarantee
     assert (guarantee.epsilon, guarantee.delta, guarantee.unit) == (1.0, 1e-6, row)
     assert dict(guarantee.parameters) == {
@@ -144,39 +147,43 @@ def test_guarantee():
         "sigma": pytest.approx(15.2, abs=0.05),
     }
     assert (release.threshold, release.hierarchy, release.height) == (84, "ipv4/1", 32)
-    laplace = HierarchyRelease(Budget(1.0, 1e-6), 1).guarantee(Ipv4(8)).parameters
+    laplace = HierarchyRelease(Budget(1.0, 1e-6), Public(height=1)).guarantee(Ipv4(8)).parameters
     assert (laplace["noise"], laplace["scale"]) == ("discrete Laplace", 2.0)
-    assert HierarchyRelease(Budget(1.0, 1e-6), 1).unit == EVENT
+    assert shape.public().unit == EVENT
 
 
 def test_the_unit_of_the_data_stands():
     hierarchy = Ipv4(8)
     shape = LeafCounts(hierarchy, count_leaves(hierarchy, pa.array(["10.0.0.1"])).batches, USER)
-    assert HierarchyRelease(LOOSE, 4).release(shape, SeededBits(1)).guarantee.unit == USER
+    assert HierarchyRelease(LOOSE, Public(height=4)).release(shape, SeededBits(1)).guarantee.unit == USER
 
 
 def test_refusals():
     shape = count_leaves(Ipv4(8), pa.array(["10.0.0.1"]))
     text = r"^threshold must be at least 84 for epsilon = 1, delta = 1e-06 and height 32, got 50\.$"
     with pytest.raises(ParameterError, match=text):
-        HierarchyRelease(Budget(1.0, 1e-6), 32, 50)
+        HierarchyRelease(Budget(1.0, 1e-6), Public(height=32), 50)
     with pytest.raises(ParameterError, match=r"^height must be at least 1, got 0\.$"):
-        HierarchyRelease(LOOSE, 0)
+        HierarchyRelease(LOOSE, Public(height=0))
     with pytest.raises(ParameterError, match=r"^threshold must be a whole number, got '9'\.$"):
-        HierarchyRelease(LOOSE, 4, "9")
+        HierarchyRelease(LOOSE, Public(height=4), "9")
     with pytest.raises(ParameterError, match=r"^height must be 32 as calibrated, got 4\.$"):
-        HierarchyRelease(LOOSE, 32).release(shape, SeededBits(1))
+        HierarchyRelease(LOOSE, Public(height=32)).release(shape, SeededBits(1))
     with pytest.raises(NotProvedError) as caught:
-        HierarchyRelease(LOOSE, 4).release(Histogram(pa.array(["a"]), np.array([1])), SeededBits(1))
+        HierarchyRelease(LOOSE, Public(height=4)).release(
+            Histogram(pa.array(["a"]), np.array([1])), SeededBits(1)
+        )
     assert str(caught.value) == (
-        "hierarchy-offline is proved for LeafCounts, got Histogram;"
+        "hierarchy-offline is proved for the exact leaf counts of a hierarchy, not for exact counts;"
         " count leaves with count_leaves, or name hierarchy-streaming for a sketch."
     )
 
 
 def test_counts_close_to_the_largest():
     counts = {1: (1 << 62), 2: (1 << 61)}
-    release = HierarchyRelease(LOOSE, 4, 1 << 60).release(shape_of(Ipv4(8), counts), SeededBits(1))
+    release = HierarchyRelease(LOOSE, Public(height=4), 1 << 60).release(
+        shape_of(Ipv4(8), counts), SeededBits(1)
+    )
     assert len(release) == 2
 
 

@@ -11,6 +11,7 @@ from tests.seeded_bits import SeededBits
 
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.hierarchies.registry import parse_hierarchy
+from hushcount.jobs.release import release
 from hushcount.mechanisms.hierarchy.levels import (
     GaussianLevels,
     LaplaceLevels,
@@ -20,8 +21,8 @@ from hushcount.mechanisms.hierarchy.levels import (
 )
 from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, conservative_tree
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
-from hushcount.mechanisms.registry import release
 from hushcount.privacy import Budget
+from hushcount.shapes import Public
 from hushcount.sketches.levels import HierarchySketch
 from hushcount.sketches.space_saving import SpaceSaving
 
@@ -93,7 +94,7 @@ def test_noise_that_is_too_small_has_no_threshold() -> None:
 
 def test_a_release_is_near_the_truth() -> None:
     values = flows(1)
-    tree = LevelFloorRelease(BUDGET, 4, 2000).release(sketched(values).shape(), SeededBits(7))
+    tree = LevelFloorRelease(BUDGET, Public(height=4), 2000).release(sketched(values).shape(), SeededBits(7))
     rows = {row["node"]: row for row in tree.table.to_pylist()}
     assert rows["*"]["level"] == 0
     truth = {"*": 60_000, "37.0.0.0/8": int((values >> 24 == 37).sum())}
@@ -113,7 +114,7 @@ def test_intervals_hold_as_often_as_they_say() -> None:
     shape = sketched(flows(2), 300).shape()
     truth = int((flows(2) >> 24 == 37).sum())
     found = [
-        LevelFloorRelease(BUDGET, 4, 5000).release(shape, SeededBits(seed)).at_confidence(0.8)
+        LevelFloorRelease(BUDGET, Public(height=4), 5000).release(shape, SeededBits(seed)).at_confidence(0.8)
         for seed in range(400)
     ]
     rows = [next(r for r in tree.table.to_pylist() if r["node"] == "37.0.0.0/8") for tree in found]
@@ -125,7 +126,9 @@ def test_intervals_hold_as_often_as_they_say() -> None:
 def test_an_empty_stream_gives_an_empty_tree() -> None:
     for name in ("ipv4/8", "domain/4", "ipv6/16"):
         sketch = HierarchySketch(name, 4)
-        tree = LevelFloorRelease(BUDGET, sketch.hierarchy.height).release(sketch.shape(), SeededBits(3))
+        tree = LevelFloorRelease(BUDGET, Public(height=sketch.hierarchy.height)).release(
+            sketch.shape(), SeededBits(3)
+        )
         assert len(tree) == 0
         assert tree.threshold == calibrated_levels(1.0, 1e-6, sketch.hierarchy.height).threshold
 
@@ -133,27 +136,34 @@ def test_an_empty_stream_gives_an_empty_tree() -> None:
 def test_text_hierarchies_are_released() -> None:
     sketch = HierarchySketch("domain/3", 100)
     sketch.update(["www.example.com"] * 900 + ["mail.example.com"] * 700 + ["a.org"] * 600 + ["b.net"] * 3)
-    tree = LevelFloorRelease(BUDGET, 3, 500).release(sketch.shape(), SeededBits(5))
+    tree = LevelFloorRelease(BUDGET, Public(height=3), 500).release(sketch.shape(), SeededBits(5))
     assert tree.nodes.to_pylist() == ["com.example.www", "com.example.mail", "org.a.·"]
     assert tree.parents.to_pylist() == [None, None, None]
     v6 = HierarchySketch("ipv6/16", 100)
     v6.update([f"2001:db8::{i % 50:x}" for i in range(5000)])
-    tree = LevelFloorRelease(BUDGET, 8, 1000).release(v6.shape(), SeededBits(5))
+    tree = LevelFloorRelease(BUDGET, Public(height=8), 1000).release(v6.shape(), SeededBits(5))
     assert tree.nodes.to_pylist() == ["2001:db8::/112"]
 
 
 def test_floors_above_the_threshold_are_noted() -> None:
     values = np.random.default_rng(1).integers(0, 2**32, 20_000)
-    tree = LevelFloorRelease(BUDGET, 4, 100).release(sketched(values, 10).shape(), SeededBits(1))
+    tree = LevelFloorRelease(BUDGET, Public(height=4), 100).release(
+        sketched(values, 10).shape(), SeededBits(1)
+    )
     assert len(tree.notes) == 1
     assert tree.notes[0].startswith(
         "Levels where the sketch shows only nodes above the threshold 100: 1 (from "
     )
-    assert LevelFloorRelease(BUDGET, 4, 9000).release(sketched(values, 10).shape(), SeededBits(1)).notes == ()
+    assert (
+        LevelFloorRelease(BUDGET, Public(height=4), 9000)
+        .release(sketched(values, 10).shape(), SeededBits(1))
+        .notes
+        == ()
+    )
 
 
 def test_what_is_published_of_a_level_clears_its_noisy_floor() -> None:
-    mechanism = LevelFloorRelease(BUDGET, 4, 100)
+    mechanism = LevelFloorRelease(BUDGET, Public(height=4), 100)
     shape = sketched(flows(3), 500).shape()
     noisy = mechanism.noisy_levels(shape, SeededBits(2))
     assert abs(noisy.total - 60_000) < 100
@@ -179,20 +189,24 @@ def test_what_is_published_of_a_level_clears_its_noisy_floor() -> None:
 )
 def test_thresholds_are_checked(threshold: Any, message: str) -> None:
     with pytest.raises(ParameterError) as error:
-        LevelFloorRelease(BUDGET, 4, threshold)
+        LevelFloorRelease(BUDGET, Public(height=4), threshold)
     assert str(error.value) == message
 
 
 def test_other_shapes_and_heights_are_refused() -> None:
     sketch = SpaceSaving(4)
     with pytest.raises(
-        NotProvedError, match="is proved for LevelCounters, got FloorCounters; count with Hier"
+        NotProvedError,
+        match=(
+            "is proved for a HierarchySketch, not for a single SpaceSaving or MisraGries stream; count "
+            "with Hier"
+        ),
     ):
-        LevelFloorRelease(BUDGET, 4).release(sketch.shape(), SeededBits(1))  # type: ignore[arg-type]
+        LevelFloorRelease(BUDGET, Public(height=4)).release(sketch.shape(), SeededBits(1))  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"height must be 3 as calibrated, got 4\."):
-        LevelFloorRelease(BUDGET, 3).release(sketched(flows(1, 10)).shape(), SeededBits(1))
+        LevelFloorRelease(BUDGET, Public(height=3)).release(sketched(flows(1, 10)).shape(), SeededBits(1))
     with pytest.raises(ParameterError, match=r"height must be at least 1, got 0\."):
-        LevelFloorRelease(BUDGET, 0)
+        LevelFloorRelease(BUDGET, Public(height=0))
     with pytest.raises(NotProvedError, match=r"release it with hc\.tree"):
         release(HierarchySketch("ipv4/8", 4), epsilon=1.0, delta=1e-6)
 
@@ -252,10 +266,10 @@ def test_nothing_is_published_below_the_threshold() -> None:
 )
 def test_budgets_beyond_floating_point_are_refused_in_words_of_the_caller(epsilon, delta, text):
     with pytest.raises(ParameterError) as refused:
-        LevelFloorRelease(Budget(epsilon, delta), 4)
+        LevelFloorRelease(Budget(epsilon, delta), Public(height=4))
     assert str(refused.value) == text
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-8, 1e-6), (1.0, 1e-280), (20.0, 1e-280), (1e-8, 1e-280)])
 def test_the_least_budgets_are_accepted(epsilon, delta):
-    assert LevelFloorRelease(Budget(epsilon, delta), 4).threshold >= 1
+    assert LevelFloorRelease(Budget(epsilon, delta), Public(height=4)).threshold >= 1

@@ -10,14 +10,13 @@ import pytest
 from tests.unit.mechanisms.scripted import rows
 
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram
 from hushcount.mechanisms.histograms.many_keys import LowerEstimateError
 from hushcount.mechanisms.histograms.merged import LaplaceManyKeys
 from hushcount.noise.bits import system_bits
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.privacy import USER, Budget
-from hushcount.shapes import ManyKeys
+from hushcount.shapes import ManyKeys, Public
 
 BUDGET = Budget(1.0, 1e-6)
 LAW = DiscreteGaussian(13.0)
@@ -43,7 +42,7 @@ def shape(counts: dict[str, int], moved: int = 10) -> ManyKeys:
 
 @pytest.mark.parametrize(("kind", "threshold"), [(GaussianSparseHistogram, 71), (LaplaceManyKeys, 156)])
 def test_publishes_from_the_threshold_on(kind: Any, threshold: int) -> None:
-    mechanism = kind(BUDGET, PublicParameters(moved=10, unit=USER))
+    mechanism = kind(BUDGET, Public(moved=10, unit=USER))
     assert mechanism.threshold == threshold
     object.__setattr__(mechanism, "law", GivenNoise(1, 0, -7))
     counts = {"at": threshold - 1, "under": threshold - 1, "far": 900}
@@ -57,18 +56,18 @@ def test_publishes_from_the_threshold_on(kind: Any, threshold: int) -> None:
 @pytest.mark.parametrize("kind", [GaussianSparseHistogram, LaplaceManyKeys])
 def test_another_size_than_calibrated_is_refused(kind: Any) -> None:
     with pytest.raises(ParameterError, match=r"needs moved, a public bound, got None\.$"):
-        kind(BUDGET, PublicParameters())
-    mechanism = kind(BUDGET, PublicParameters(moved=10))
+        kind(BUDGET, Public())
+    mechanism = kind(BUDGET, Public(moved=10))
     with pytest.raises(ParameterError, match=r"^moved must be 10 as calibrated, got 11\.$"):
         mechanism.release(shape({"a": 5}, moved=11), system_bits())
 
 
 def test_intervals_of_sketches_need_a_public_length_for_their_upper_end() -> None:
     counted = shape({"a": 500})
-    below, above = LowerEstimateError.of(LAW, counted, PublicParameters()).interval(0.95)
+    below, above = LowerEstimateError.of(LAW, counted, Public()).interval(0.95)
     assert above is None
     assert float(LAW.tail(below + 1)) <= 0.05 < float(LAW.tail(below))
-    error = LowerEstimateError.of(LAW, counted, PublicParameters(max_events=1100))
+    error = LowerEstimateError.of(LAW, counted, Public(max_events=1100))
     assert error.left_out == 100
     below, above = error.interval(0.95)
     assert above == 100 + below
@@ -80,7 +79,7 @@ def test_intervals_of_sketches_need_a_public_length_for_their_upper_end() -> Non
 
 def test_exact_counts_have_both_ends() -> None:
     exact = ManyKeys(pa.array(["a"]), np.array([500]), 3, unit=USER)
-    error = LowerEstimateError.of(LAW, exact, PublicParameters())
+    error = LowerEstimateError.of(LAW, exact, Public())
     below, above = error.interval(0.95)
     assert below == above
     assert error.simultaneous(0.95) is None

@@ -14,7 +14,6 @@ from tests.reference.stability import StabilityHistogram
 from tests.seeded_bits import DictatedBits, SeededBits
 
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.histograms.truncated_geometric import (
     PublicFloorRelease,
     TruncatedGeometric,
@@ -24,7 +23,7 @@ from hushcount.mechanisms.sampling.grid import values_grid
 from hushcount.mechanisms.thresholds import laplace_threshold
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
-from hushcount.shapes import FloorCounters, Histogram
+from hushcount.shapes import FloorCounters, Histogram, Public
 
 VECTORS = json.loads(Path("tests/vectors/weighted_sampling.json").read_text())
 BUDGETS = [(1.0, 1e-6), (0.1, 1e-3), (0.5, 1e-9), (0.01, 1e-6), (3.0, 0.2)]
@@ -108,7 +107,7 @@ def test_nothing_is_published_of_an_empty_histogram():
 
 def test_counts_above_a_public_floor():
     shape = FloorCounters(pa.array(["a", "b", "c"]), np.array([5000, 300, 105]), 90, 9, 10)
-    public = PublicParameters(candidates=9, parts=10, max_events=1000)
+    public = Public(candidates=9, parts=10, max_events=1000)
     mechanism = PublicFloorRelease(Budget(1.0, 1e-6), public)
     release = mechanism.release(shape, SeededBits(2))
     assert mechanism.floor == 101
@@ -134,9 +133,9 @@ def test_bad_input_is_refused_in_one_sentence():
             FloorCounters(pa.array([1]), np.array([3]), 0, 2, 2), SeededBits(1)
         )
     assert str(error.value) == (
-        "truncated-geometric is proved for Histogram, got FloorCounters; "
+        "truncated-geometric is proved for exact counts, not for a single SpaceSaving or MisraGries stream; "
         'use mechanism="floor", count with Exact, or give max_events for "public-floor".'
     )
     with pytest.raises(ParameterError) as error:
-        PublicFloorRelease(Budget(1.0, 1e-6), PublicParameters(parts=10))
+        PublicFloorRelease(Budget(1.0, 1e-6), Public(parts=10))
     assert str(error.value) == "public-floor needs max_events, a public bound, got None."

@@ -10,12 +10,13 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount.errors import DataError, NotProvedError, ParameterError
+from hushcount.jobs.release import release
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import PublicParameters
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES, CountMinEnvelope, explain_envelope
-from hushcount.mechanisms.registry import MECHANISMS, release
+from hushcount.mechanisms.registry import MECHANISMS
 from hushcount.privacy import Budget
+from hushcount.shapes import Public
 from hushcount.sketches.linear import CountMin
 from hushcount.sketches.tracked import TrackedSketch
 
@@ -119,7 +120,7 @@ class Silent:
 @NAMES
 @pytest.mark.parametrize(("above", "keys"), [(0, []), (1, ["a"])])
 def test_the_threshold_itself_is_not_published(name: str, above: int, keys: list[str]) -> None:
-    envelope: Any = MECHANISMS[name](Budget(1.0, 1e-6), PublicParameters(parts=COUNTERS, max_events=EVENTS))
+    envelope: Any = MECHANISMS[name](Budget(1.0, 1e-6), Public(parts=COUNTERS, max_events=EVENTS))
     silent = replace(envelope.plan, law=Silent(envelope.plan.law))
     object.__setattr__(envelope, "plan", silent)
     sketch = empty(name)
@@ -153,12 +154,15 @@ def test_what_is_not_proved_is_refused(name: str) -> None:
     shallow = TrackedSketch(kind, COUNTERS, plan.depth - 1, plan.width)
     text = f"depth must be {plan.depth} as calibrated, got {plan.depth - 1}."
     assert refusal(ParameterError, lambda: published(shallow, name)) == text
-    public = PublicParameters(parts=COUNTERS, max_events=EVENTS)
+    public = Public(parts=COUNTERS, max_events=EVENTS)
     few = TrackedSketch(kind, COUNTERS // 2, plan.depth, plan.width).shape()
     text = f"counters must be {COUNTERS} as calibrated, got {COUNTERS // 2}."
     envelope = MECHANISMS[name](Budget(1.0, 1e-6), public)
     assert refusal(ParameterError, lambda: envelope.release(few, SeededBits(1))) == text
-    text = f"{name} is proved for TrackedCells, got Cells; {way_out}"
+    text = (
+        f"{name} is proved for a linear sketch with tracked keys, not for CountMin and CountSketch "
+        f"sketches; {way_out}"
+    )
     assert refusal(NotProvedError, lambda: published(CountMin(max_weight=1), name)) == text  # type: ignore[arg-type]
     text = f"{name} needs max_events, a public bound, got None."
     assert refusal(ParameterError, lambda: published(empty(name), name, max_events=None)) == text
@@ -166,11 +170,14 @@ def test_what_is_not_proved_is_refused(name: str) -> None:
 
 def test_linear_sketches_have_no_default() -> None:
     text = (
-        "no mechanism is the default for Cells; a linear sketch holds no keys,"
-        " make an oracle of it with hc.oracle."
+        "No mechanism is the default for CountMin and CountSketch sketches; a linear sketch stores no keys,"
+        " so publish it as an oracle with hc.oracle."
     )
     assert refusal(NotProvedError, lambda: release(CountMin(max_weight=1), epsilon=1.0, delta=1e-6)) == text
-    text = "no mechanism is the default for TrackedCells; name count-min-envelope or count-sketch-envelope."
+    text = (
+        "No mechanism is the default for a linear sketch with tracked keys;"
+        " name count-min-envelope or count-sketch-envelope."
+    )
     sketch = empty(CountMinEnvelope.name)
     assert refusal(NotProvedError, lambda: release(sketch, epsilon=1.0, delta=1e-6)) == text
 

@@ -236,7 +236,8 @@ def test_a_coordinated_sample_is_refused(kind):
     with pytest.raises(NotProvedError) as error:
         mechanism.release(sample, SeededBits(1))
     assert str(error.value) == (
-        f"{kind.name} is proved for Histogram, got WeightedSample; release the aggregated counts, whose"
+        f"{kind.name} is proved for exact counts, not for a weighted sample; release the aggregated "
+        "counts, whose"
         " sampling is drawn in secret, or first release with"
         ' mechanism="truncated-geometric" and sample that.'
     )

@@ -10,7 +10,7 @@ import pytest
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.histograms.gaussian_calibration import sparse_histogram
-from hushcount.mechanisms.user_routes import group_budget, user_routes
+from hushcount.mechanisms.users import group_budget, user_routes
 from hushcount.noise.laplace import DiscreteLaplace
 
 
@@ -67,7 +67,7 @@ def test_sentences_say_why():
         " publishes a key of 177 users with probability 0.95"
     )
     assert users.sentence == (
-        "UserMisraGries, Gaussian noise for 10000 counters together:"
+        "user-level Misra-Gries, Gaussian noise for 10000 counters together:"
         f" publishes a key of {users.reliable} users with probability 0.95"
     )
 

@@ -1,0 +1,85 @@
+"""A source of which each user contributes a bounded number of rows; its unit is one user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from hushcount.privacy import USER, PrivacyUnit
+from hushcount.sources.duckdb.bounding import Bound, BoundedUsers
+from hushcount.sources.source import Batch
+
+if TYPE_CHECKING:
+    from hushcount.keys.columns import KeyColumns
+    from hushcount.sources.source import Source
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedSource:
+    """The rows of a source that has a user column, at most `bound.largest` of each user, users together.
+
+    `with_users` keeps the user beside each key, as structs, for sketches that count users themselves.
+    `progress(done, size)` is called with numbers of bytes while the rows are read and sorted.
+    """
+
+    source: Source
+    bound: Bound
+    with_users: bool = False
+    progress: Progress | None = None
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """One user, with all rows that are kept."""
+        return replace(USER, rows=self.bound.largest)
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """Names of the key columns in a result."""
+        return self.columns.key_names
+
+    @property
+    def columns(self) -> KeyColumns:
+        """The key columns, without the user's."""
+        return self.source.columns.without_user()
+
+    @property
+    def size(self) -> int | None:
+        """Bytes in all, if known."""
+        return self.source.size
+
+    @property
+    def fingerprint(self) -> str:
+        """Nothing: the order of users is drawn anew, so a stopped run cannot be continued."""
+        return ""
+
+    @property
+    def state(self) -> dict[str, str]:
+        """Nothing that another run could continue from."""
+        return {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Public sentences about how rows become events."""
+        return self.source.notes
+
+    def decode(self, keys: pa.Array) -> pa.Table:
+        """Turn keys back into their columns."""
+        return self.columns.decode(keys)
+
+    def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
+        """Yield the rows that are kept, users together; nothing can be skipped."""
+        read = [0]
+
+        def tell(batch: Batch) -> None:
+            read[0] = batch.bytes_read
+            if self.progress is not None:
+                self.progress(batch.bytes_read, self.size)
+
+        for users, keys in BoundedUsers(self.source, self.bound).batches(tell):
+            rows = pa.StructArray.from_arrays([users, keys], ["user", "key"]) if self.with_users else keys
+            yield Batch(rows, len(keys), read[0])
