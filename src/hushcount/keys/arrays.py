@@ -16,7 +16,7 @@ _STORAGE = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
 
 @dataclass(frozen=True, slots=True)
 class ByteKeys:
-    """Byte strings one after the other: number i is data[offsets[i] : offsets[i + 1]]."""
+    """Byte strings one after the other: string i is data[offsets[i] : offsets[i + 1]]."""
 
     data: Octets
     offsets: npt.NDArray[np.uint32] | Words
@@ -29,7 +29,7 @@ Keys = Words | ByteKeys
 
 
 def held_as(kind: pa.DataType) -> pa.DataType:
-    """The type under which a sketch keeps keys: text and bytes in their plain width."""
+    """Return the type in which a sketch stores keys: large text and bytes as plain ones."""
     if pa.types.is_large_string(kind):
         return pa.string()
     if pa.types.is_large_binary(kind):
@@ -38,12 +38,12 @@ def held_as(kind: pa.DataType) -> pa.DataType:
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Whether keys of this type are kept as bytes, not as words."""
+    """Return whether keys of this type are stored as bytes, not as words."""
     return bool(pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 def to_kernel(array: pa.Array, kind: pa.DataType) -> Keys:
-    """Keys of the sketch's type as a kernel reads them; raises where the type is another."""
+    """Return keys as a kernel reads them, in the type of the sketch; raise if their type is another."""
     held = held_as(array.type)
     if held != kind:
         array = _same_family(array, kind)
@@ -51,7 +51,7 @@ def to_kernel(array: pa.Array, kind: pa.DataType) -> Keys:
 
 
 def from_kernel(keys: Keys, kind: pa.DataType) -> pa.Array:
-    """The Arrow array of keys that a kernel kept."""
+    """Return the Arrow array of keys that a kernel stored."""
     if isinstance(keys, ByteKeys):
         return _array_of_bytes(keys, kind)
     if pa.types.is_boolean(kind):
@@ -66,6 +66,7 @@ def from_kernel(keys: Keys, kind: pa.DataType) -> pa.Array:
 
 
 def _same_family(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return whole numbers in the width of the sketch, or raise if they or other keys do not fit it."""
     both_integers = pa.types.is_integer(array.type) and pa.types.is_integer(kind)
     try:
         if both_integers:
@@ -76,6 +77,7 @@ def _same_family(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _words_of(array: pa.Array) -> Words:
+    """Return whole numbers, dates and times as 64-bit words: their value, or its two's complement."""
     kind = array.type
     if pa.types.is_boolean(kind):
         array = array.cast(pa.int64())
@@ -88,6 +90,7 @@ def _words_of(array: pa.Array) -> Words:
 
 
 def _bytes_of(array: pa.Array) -> ByteKeys:
+    """Return text or bytes without a copy."""
     kind = array.type
     if pa.types.is_fixed_size_binary(kind):
         array = array.cast(pa.binary())
@@ -103,6 +106,7 @@ def _bytes_of(array: pa.Array) -> ByteKeys:
 
 
 def _array_of_bytes(keys: ByteKeys, kind: pa.DataType) -> pa.Array:
+    """Return byte strings as an array of text or bytes."""
     offsets = keys.offsets.astype(np.int64)
     array = pa.Array.from_buffers(
         pa.large_binary(), len(keys), [None, pa.py_buffer(offsets), pa.py_buffer(keys.data)]

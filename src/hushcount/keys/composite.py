@@ -1,4 +1,4 @@
-"""Several columns as one key: each value as its length in digits, a colon, and its bytes."""
+"""Several columns as one key: for each value its length in digits, a colon, and its bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 
 def encode(columns: Sequence[pa.Array]) -> pa.Array:
-    """One binary key a row, different for different rows; rows with a null are dropped.
+    """Return one binary key per row, different for different rows; rows with a null are dropped.
 
     >>> encode([pa.array(["a", None, "b:"]), pa.array([10, 2, 3])]).to_pylist()
     [b'1:a2:10', b'2:b:1:3']
@@ -24,7 +24,7 @@ def encode(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def decode(keys: pa.Array, names: Sequence[str], types: Sequence[pa.DataType]) -> pa.Table:
-    """The columns that `encode` was given, with their types."""
+    """Return the columns that `encode` was given, with their types."""
     rows = [tuple(_values(key)) for key in keys.to_pylist()]
     columns = zip(*rows, strict=True) if rows else [() for _ in names]
     arrays = [_restored(values, kind) for values, kind in zip(columns, types, strict=True)]
@@ -32,6 +32,7 @@ def decode(keys: pa.Array, names: Sequence[str], types: Sequence[pa.DataType]) -
 
 
 def _values(key: bytes) -> Iterator[bytes]:
+    """Yield the values of which a key is made."""
     start = 0
     while start < len(key):
         colon = key.index(b":", start)
@@ -41,6 +42,7 @@ def _values(key: bytes) -> Iterator[bytes]:
 
 
 def _bytes(column: pa.Array) -> pa.Array:
+    """Return the values of a column as bytes; equal bytes mean equal values."""
     if _is_bytes(column.type):
         return column.cast(pa.binary())
     return _digits(column.cast(_number(column.type)))
@@ -51,6 +53,7 @@ def _digits(numbers: pa.Array) -> pa.Array:
 
 
 def _restored(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
+    """Return the column of which `_bytes` made these values."""
     column = pa.array(values, pa.binary())
     if _is_bytes(kind):
         return column.cast(kind)
@@ -64,7 +67,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _number(kind: pa.DataType) -> pa.DataType:
-    """The whole numbers that stand for a value: days, ticks, 0 or 1."""
+    """Return the type of the whole numbers that stand for values: days, ticks, 0 or 1."""
     if pa.types.is_integer(kind):
         return kind
     if pa.types.is_boolean(kind):

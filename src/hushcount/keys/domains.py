@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.errors import KeyTypeError, ParameterError
+from hushcount.compiled.arrays import Mask, Words
+from hushcount.errors import HushcountError, KeyTypeError, ParameterError
 from hushcount.keys.arrays import held_as
+from hushcount.keys.memory import column_array
 from hushcount.privacy import check_count
 
-Places = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
+    from hushcount.keys.memory import Data
+
+Places = Words  # of keys in a domain
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _LEAST, _LARGEST, _LARGEST_UNSIGNED = -(1 << 63), (1 << 63) - 1, (1 << 64) - 1
 
 
 class Domain(Protocol):
-    """All keys that can be published, numbered from 0; nothing in it depends on the data."""
+    """All keys that can be published, numbered from 0 (their places); nothing in it depends on the data."""
 
     @property
     def size(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         ...
 
     @property
@@ -38,15 +43,18 @@ class Domain(Protocol):
         ...
 
     def places(self, keys: pa.Array) -> tuple[Places, Mask]:
-        """The numbers of keys, and which of the keys are in the domain."""
+        """Return the places of the keys that are in the domain, and which of `keys` those are."""
         ...
 
     def within(self, keys: pa.Array) -> tuple[pa.Array, Mask]:
-        """The keys that are in the domain, in its type, and which they are; text is read as numbers."""
+        """Return the keys that are in the domain, in its type, and which of `keys` those are.
+
+        Text is read as numbers if the domain holds numbers.
+        """
         ...
 
     def keys(self, places: Places) -> pa.Array:
-        """The keys of numbers."""
+        """Return the keys at these places."""
         ...
 
 
@@ -74,16 +82,16 @@ class IntegerRange:
 
     @property
     def size(self) -> int:
-        """How many integers there are."""
+        """The number of integers."""
         return self.last - self.first + 1
 
     @property
     def key_type(self) -> pa.DataType:
-        """int64 where that is wide enough, else uint64: a function of the range alone."""
+        """int64 if that is wide enough, else uint64: a function of the range alone."""
         return pa.int64() if self.last <= _LARGEST else pa.uint64()
 
     def places(self, keys: pa.Array) -> tuple[Places, Mask]:
-        """Distances from the first integer; keys of any integer type."""
+        """Return the distances from the first integer; keys may be of any integer type."""
         if not pa.types.is_integer(keys.type):
             raise KeyTypeError(f"domain holds integers, keys are {keys.type}; read them as whole numbers.")
         inside = np.ones(len(keys), np.bool_)
@@ -98,11 +106,11 @@ class IntegerRange:
         return words - np.uint64(self.first & _LARGEST_UNSIGNED), inside
 
     def within(self, keys: pa.Array) -> tuple[pa.Array, Mask]:
-        """The keys of the range, in its type; text that is no such number is outside."""
+        """Return the keys of the range, in its type; text that is no such number is outside."""
         return _within(self, keys)
 
     def keys(self, places: Places) -> pa.Array:
-        """The integers at these distances."""
+        """Return the integers at these distances from the first."""
         words = places + np.uint64(self.first & _LARGEST_UNSIGNED)
         return pa.array(words if self.key_type == pa.uint64() else words.view(np.int64))
 
@@ -114,7 +122,7 @@ def _range_of(kind: pa.DataType) -> tuple[int, int]:
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-def _compared(compare: Any, keys: pa.Array, bound: int, never: bool) -> Mask:
+def _compared(compare: Callable[..., pa.Array], keys: pa.Array, bound: int, never: bool) -> Mask:
     if never:
         return np.zeros(len(keys), np.bool_)
     mask = compare(keys, pa.scalar(bound, keys.type))
@@ -123,7 +131,7 @@ def _compared(compare: Any, keys: pa.Array, bound: int, never: bool) -> Mask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownKeys:
-    """A list of keys that is known to all; equal keys are one.
+    """A public list of keys; a key that occurs twice counts once.
 
     >>> KnownKeys.of(["tea", "milk", "tea"]).size
     2
@@ -138,18 +146,22 @@ class KnownKeys:
         return hash((str(self.known.type), len(self.known)))
 
     @classmethod
-    def of(cls, keys: Any) -> KnownKeys:
-        """A domain of any list or array of keys."""
+    def of(cls, keys: Data) -> KnownKeys:
+        """Return the domain of a list, set or array of keys.
+
+        >>> KnownKeys.of({7, 9}).key_type
+        DataType(int64)
+        """
         try:
-            array = keys if isinstance(keys, pa.Array | pa.ChunkedArray) else pa.array(keys)
-        except (pa.ArrowException, TypeError, OverflowError):
-            raise KeyTypeError("domain must hold keys of one type, all text or whole numbers.") from None
-        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        array = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-        known = array.cast(held_as(array.type)).drop_null().unique()
-        if not len(known):
-            raise ParameterError("domain must hold at least one key, got none.")
-        return cls(known)
+            array = column_array("domain", list(keys) if isinstance(keys, Set | Mapping) else keys)
+        except HushcountError:
+            failure = KeyTypeError("domain must hold keys of one type, all text or whole numbers.")
+        else:
+            known = array.cast(held_as(array.type)).drop_null().unique()
+            if not len(known):
+                raise ParameterError("domain must hold at least one key, got none.")
+            return cls(known)
+        raise failure
 
     @property
     def digest(self) -> str:
@@ -162,7 +174,7 @@ class KnownKeys:
 
     @property
     def size(self) -> int:
-        """How many different keys there are."""
+        """The number of different keys."""
         return len(self.known)
 
     @property
@@ -171,7 +183,7 @@ class KnownKeys:
         return self.known.type
 
     def places(self, keys: pa.Array) -> tuple[Places, Mask]:
-        """Places in the list."""
+        """Return the places in the list."""
         if pa.types.is_integer(keys.type) and pa.types.is_integer(self.key_type):
             known, keys = (pa.compute.cast(array, pa.decimal128(20)) for array in (self.known, keys))
         elif keys.type == self.key_type:
@@ -183,11 +195,11 @@ class KnownKeys:
         return np.asarray(found.drop_null().to_numpy(), np.uint64), inside
 
     def within(self, keys: pa.Array) -> tuple[pa.Array, Mask]:
-        """The keys of the list, in its type; text is read as numbers where the list holds numbers."""
+        """Return the keys of the list, in its type; text is read as numbers if the list holds numbers."""
         return _within(self, keys)
 
     def keys(self, places: Places) -> pa.Array:
-        """The keys at these places."""
+        """Return the keys at these places."""
         return self.known.take(pa.array(places))
 
 
@@ -203,7 +215,7 @@ def _within(domain: Domain, keys: pa.Array) -> tuple[pa.Array, Mask]:
 
 
 def whole_numbers(text: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """The whole numbers among texts, and which they are: those that fit an integer type.
+    """Return the whole numbers among texts that an integer type can hold, and which texts those are.
 
     >>> numbers, which = whole_numbers(pa.array([" 7", "-1", "1.5", "tea", "300"]), pa.uint8())
     >>> numbers.to_pylist(), which.tolist()
@@ -223,8 +235,8 @@ def _mask(values: pa.Array) -> Mask:
     return np.array(values.to_numpy(zero_copy_only=False), np.bool_)
 
 
-def as_domain(value: Any) -> Domain:
-    """A domain from "A..B", a range, or a list of keys.
+def as_domain(value: Data) -> Domain:
+    """Return the domain that "A..B", a range or a list of keys describes.
 
     >>> as_domain("0..9")
     IntegerRange(first=0, last=9)

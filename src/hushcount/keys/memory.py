@@ -192,8 +192,8 @@ def _in_columns(found: Sequence[_Column], length: int, columns: KeyColumns) -> I
 def _pandas_column(series: Data) -> _Column:
     if series.dtype == object:
         return _objects(len(series), lambda start, stop: _pandas_values(series[start:stop]))
-    kind = pa.array(series[:0], from_pandas=True).type
-    if not isinstance(kind, pa.DictionaryType) or series.dtype.categories.dtype != object:
+    if str(series.dtype) != "category" or series.dtype.categories.dtype != object:
+        kind = pa.array(series[:0], from_pandas=True).type
         return _Column(kind, lambda start, stop: pa.array(series[start:stop], kind, from_pandas=True))
     values = Objects().array(series.dtype.categories.tolist())
     codes = pa.array(series.array.codes)
@@ -266,7 +266,7 @@ def _other(data: Data, columns: KeyColumns) -> InMemory:
     if hasattr(data, "__arrow_c_array__"):
         array = pa.array(data)
         nested = pa.types.is_struct(array.type)
-        return _arrow(pa.RecordBatch.from_struct_array(array) if nested else array, columns)
+        return _arrow(pa.record_batch(data) if nested else array, columns)
     return _iterable(data, columns)
 
 

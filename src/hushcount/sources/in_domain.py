@@ -1,4 +1,4 @@
-"""Public domains as they are asked for: a range, a list, or a file of keys."""
+"""Public domains as a caller gives them (a range, a list or a file of keys), and sources cut down to one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -20,14 +20,15 @@ from hushcount.sources.source import Batch, WrappedSource
 if TYPE_CHECKING:
     from hushcount.keys.columns import KeyColumns
     from hushcount.keys.domains import Domain
+    from hushcount.keys.memory import Data
     from hushcount.sources.source import Source
 
 DROPPED = "Keys outside the domain are dropped."
 COLUMNAR = (".parquet", ".arrow", ".feather")
 
 
-def read_domain(value: Any, key_type: str = "auto") -> Domain | None:
-    """A domain of A..B, of a list of keys, or of a file with one key a line (or one column).
+def read_domain(value: Data, key_type: str = "auto") -> Domain | None:
+    """Return the domain of A..B, of a list of keys, or of a file with one key per line (or one column).
 
     >>> read_domain("1..6").size
     6
@@ -42,6 +43,7 @@ def read_domain(value: Any, key_type: str = "auto") -> Domain | None:
 
 
 def _read_file(path: str, key_type: str) -> Domain:
+    """Return the domain that a file lists."""
     form = None if Path(path).suffix.lower() in COLUMNAR else "lines"
     source = open_source(path, format=form, key_type=key_type)
     keys = [source.columns.keys([batch.keys]) for batch in source.batches()]
@@ -59,7 +61,7 @@ def check_keys(domain: Domain, columns: KeyColumns) -> None:
 
 
 def readable_type(domain: Domain, key_type: str) -> str:
-    """How to read keys for a domain, which turns text into numbers itself and drops what is none."""
+    """Return how to read keys for a domain, which itself turns text into numbers and drops other text."""
     return "auto" if key_type == "int" and pa.types.is_integer(domain.key_type) else key_type
 
 
@@ -100,7 +102,7 @@ class SourceInDomain(WrappedSource):
         return (*self.source.notes, DROPPED)
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
-        """The batches of the source, each without the keys outside; closing it closes the source."""
+        """Yield the batches of the source, each without the keys outside; closing it closes the source."""
         batches = self.source.batches(skip_rows)
         try:
             for batch in batches:
@@ -111,6 +113,7 @@ class SourceInDomain(WrappedSource):
                 close()
 
     def _within(self, keys: pa.Array) -> pa.Array:
+        """Return the keys, or pairs of user and key, that are in the domain."""
         if self.source.columns.user is None:
             return self.domain.within(keys)[0]
         kept, inside = self.domain.within(keys.field("key"))
