@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -10,10 +11,10 @@ import pytest
 from pyarrow import parquet
 
 
-def on_terminal(*arguments):
+def on_terminal(*arguments, columns=90):
     """Exit code and everything that a terminal gets from the program."""
     leader, follower = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "90"}
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns)}
     command = [sys.executable, "-m", "hushcount", *arguments]
     process = subprocess.Popen(command, stdout=follower, stderr=follower, env=environment)
     os.close(follower)
@@ -65,3 +66,45 @@ def test_inspect():
     assert code == 0
     assert "SpaceSaving" in shown
     assert "\t" not in shown
+
+
+BUDGET = ("--epsilon", "1", "--delta", "1e-6")
+
+
+@pytest.mark.parametrize("arguments", [("--table",), (), ("--json",)])
+def test_a_reader_that_stops_early_is_no_failure(arguments):
+    """As `| head -1`; before, exit code 1."""
+    keys = [f"key{i}" for i in range(20_000) for _ in range(40)]
+    parquet.write_table(pa.table({"item": keys}), "many.parquet")
+    whole = ("many.parquet", *BUDGET, "--limit", "99999", *arguments)
+    command = [sys.executable, "-m", "hushcount", "top", *whole]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.read(1)
+        process.stdout.close()
+        words = process.stderr.read()
+    assert process.returncode == 0
+    assert "Traceback" not in words
+    assert ("Privacy" in words) == (arguments != ("--json",))
+
+
+def test_widths_follow_columns():
+    paths = [f"/{'folder' * 3}/{'file' * 9}{i}" for i in range(5) for _ in range(999)]
+    parquet.write_table(pa.table({"path": paths}), "p.parquet")
+    for command in (("top",), ("tree", "--hierarchy", "path", "--threshold", "99", "--on-bad", "drop")):
+        name, *options = command
+        code, shown = on_terminal(name, "p.parquet", "-c", "path", *BUDGET, *options, columns=58)
+        table = shown[shown.index("95% interval") - 40 : shown.index("Privacy")]
+        lines = [re.sub("\x1b[^m]*m", "", line) for line in table.splitlines()[1:]]
+        assert code == 0
+        assert len(lines) > 5
+        assert max(map(len, lines)) <= 58
+
+
+def test_an_oracle_shows_no_key_that_reaches_the_terminal():
+    on_terminal("oracle", "a.parquet", *BUDGET, "--width", "1024", "-o", "o.hc")
+    code, shown = on_terminal("oracle", "query", "o.hc", "\x1b]0;title\x07", "\u202e")
+    assert code == 0
+    assert "\\x1b]0;title\\x07\t" in shown
+    assert "\\u202e\t" in shown
+    code, shown = on_terminal("oracle", "query", "o.hc", "\u202e", "--json")
+    assert '"key": "\\u202e"' in shown

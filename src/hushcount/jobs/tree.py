@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import check_writable
+from hushcount.files.atomic import Outputs, check_writable
 from hushcount.hierarchies.base import check_on_bad, good_leaves
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.jobs.leaves import SortedLeaves
 from hushcount.jobs.run import Ask, Progress, Request, run
 from hushcount.privacy import Budget, check_confidence, check_count, check_max_events
-from hushcount.releases.views.icicle import check_plot, write_icicle
+from hushcount.releases.views.icicle import check_plot, prepare_icicle
 from hushcount.releases.writers import check_output
 from hushcount.shapes import Public
 
@@ -95,10 +95,12 @@ class TreeSettings:
     def finished(self, whole: TreeRelease, notes: tuple[str, ...]) -> TreeRelease:
         """The tree with its notes and intervals as asked, written where asked."""
         tree = whole.with_notes(ON_BAD_NOTES[self.on_bad], *notes).at_confidence(self.confidence)
-        if self.output is not None:
-            tree.write(self.output)
-        if self.plot is not None:
-            write_icicle(tree, self.plot)
+        with Outputs() as outputs:
+            if self.output is not None:
+                tree.prepare(self.output, outputs)
+            if self.plot is not None:
+                prepare_icicle(tree, self.plot, outputs)
+            outputs.commit()
         return tree
 
 

@@ -1,7 +1,7 @@
 """How far an oracle's answers may lie from the truth, read off its own published cells.
 
-For a key named without knowledge of the hash key, the place of the key in a row is uniform and independent of
-what the other keys put there, so the error of the row is a random cell of the sketch of the others, and
+For a key chosen without knowledge of the hash key, the cell of the key in a row is uniform and independent of
+what the other keys put there. So the error of the row is a random cell of the sketch of the other keys, and
 that sketch differs from the published one in one cell. Noise and collisions are in it together.
 Proof: docs/proofs/linear/cells.md, section 4. Checked by: tests/statistical/test_linear.py
 """
@@ -25,40 +25,40 @@ Interval = tuple[int | None, int | None]
 
 
 def oracle_interval(cells: Counts, hashing: RowHash, confidence: float) -> Interval:
-    """(below, above): the true count lies in [count - below, count + above]; None where nothing bounds it."""
+    """Return (below, above): the true count is in [count - below, count + above]; None if unbounded."""
     each = (1 - confidence) / 2
     if hashing.signed:
         sizes = np.sort(np.abs(cells), axis=1)
-        error = _least(sizes, lambda bound: at_least_half_of(_beyond(sizes, bound) / 2), each)
+        error = _smallest(sizes, lambda bound: at_least_half_of(_beyond(sizes, bound) / 2), each)
         return error, error
     ordered, mirrored = np.sort(cells, axis=1), np.sort(-cells, axis=1)
-    below = _least(ordered, lambda bound: float(np.prod(_beyond(ordered, bound))), each)
-    above = _least(mirrored, lambda bound: float(np.sum(_beyond(mirrored, bound))), each)
+    below = _smallest(ordered, lambda bound: float(np.prod(_beyond(ordered, bound))), each)
+    above = _smallest(mirrored, lambda bound: float(np.sum(_beyond(mirrored, bound))), each)
     return below, above
 
 
-def at_least_half_of(chances: Floats) -> float:
-    """The chance that at least half of independent events happen."""
-    law = np.ones(1)
-    for chance in chances:
-        law = np.convolve(law, (1 - chance, chance))
-    return float(law[(len(chances) + 1) // 2 :].sum())
+def at_least_half_of(probabilities: Floats) -> float:
+    """Return the probability that at least half of independent events happen."""
+    distribution = np.ones(1)  # of the number of events that happen
+    for probability in probabilities:
+        distribution = np.convolve(distribution, (1 - probability, probability))
+    return float(distribution[(len(probabilities) + 1) // 2 :].sum())
 
 
 def _beyond(ordered: Counts, bound: int) -> Floats:
-    """In each row, the chance that a random cell of the others' sketch is above a bound, at most."""
+    """Bound, for each row, the probability that a random cell of the others' sketch is above `bound`."""
     width = ordered.shape[1]
     above = [width - int(np.searchsorted(row, bound, side="right")) for row in ordered]
     return np.asarray(np.minimum((np.array(above) + 1) / width, 1.0), np.float64)
 
 
-def _least(ordered: Counts, chance: Callable[[int], float], target: float) -> int | None:
-    """The least bound >= 0 at which a chance that falls with the bound has come down to the target."""
+def _smallest(ordered: Counts, failure: Callable[[int], float], target: float) -> int | None:
+    """Return the smallest bound >= 0 at which the probability of failure is at most `target`, if any."""
     high = max(int(ordered[:, -1].max()), 0)
-    if chance(high) > target:
+    if failure(high) > target:
         return None
     low = -1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if chance(middle) <= target else (middle, high)
+        low, high = (low, middle) if failure(middle) <= target else (middle, high)
     return high

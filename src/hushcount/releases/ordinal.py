@@ -1,10 +1,13 @@
-"""Order statistics from sanitised counts: ranks, quantiles, Kendall's tau. Top-k is `release.limit(k)`."""
+"""Order statistics from a release by `truncated-geometric` or `sample`: ranks, quantiles, Kendall's tau.
+
+The k largest keys are `release.limit(k)`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +32,16 @@ class Rank:
     of: int
 
 
-def rank(release: Release, *key: Any) -> Rank | None:
-    """The rank of a key by what was published; None when it was not published."""
+def rank(release: Release, *key: object) -> Rank | None:
+    """Return the rank of a key by what was published; None if it was not published.
+
+    Parameters
+    ----------
+    release : Release
+        Any release.
+    *key
+        The key, one value for each key column.
+    """
     import pyarrow.compute as pc
 
     mask = np.ones(len(release), dtype=np.bool_)
@@ -45,7 +56,22 @@ def rank(release: Release, *key: Any) -> Rank | None:
 
 
 def quantiles(release: Release, fractions: Sequence[float]) -> Counts:
-    """Quantiles of the counts of all keys; a published key stands for 1 / (probability to be published)."""
+    """Estimate quantiles of the counts of all keys; a published key of probability p stands for 1/p keys.
+
+    Keys too rare to be published are not in it (docs/estimators.md, section 2).
+
+    Parameters
+    ----------
+    release : Release
+        A release by "truncated-geometric" or "sample" with at least one row.
+    fractions : sequence of float
+        Which quantiles: 0.5 is the median.
+
+    Returns
+    -------
+    array of int64
+        One count for each fraction.
+    """
     error = check_sanitised(release)
     if not len(release):
         raise ParameterError("quantiles need at least one published key, got none.")
@@ -60,7 +86,7 @@ def quantiles(release: Release, fractions: Sequence[float]) -> Counts:
 
 
 def concordance(law: RowDistribution, count: int, other: int) -> float:
-    """The probability that two keys are published in the order of their counts, ties counting half."""
+    """Return the probability that two keys are published in the order of their counts, ties counting half."""
     # Cohen et al. 2021, (39) for integer values
     low, high = _with_zero(law, min(count, other)), _with_zero(law, max(count, other))
     values = np.union1d(low[0], high[0])
@@ -73,7 +99,7 @@ def concordance(law: RowDistribution, count: int, other: int) -> float:
 
 
 def expected_kendall_tau(law: RowDistribution, counts: npt.ArrayLike) -> float:
-    """The expected rank correlation of true and published order, over pairs of keys with distinct counts."""
+    """Return the expected rank correlation of true and published order, over pairs of distinct counts."""
     distinct, sizes = np.unique(np.asarray(counts, dtype=np.int64), return_counts=True)
     if len(distinct) < 2:
         raise ParameterError(f"counts must hold at least two distinct values, got {len(distinct)}.")
@@ -87,9 +113,13 @@ def expected_kendall_tau(law: RowDistribution, counts: npt.ArrayLike) -> float:
 
 
 def kendall_tau(release: Release) -> float:
-    """The expected rank correlation for published keys, had they their most likely counts.
+    """Estimate the rank correlation of true and published order, taking the most likely counts as true.
 
-    At most 32 counts spread over the published ones stand for all.
+    Parameters
+    ----------
+    release : Release
+        A release by "truncated-geometric" or "sample"; of more than 32 different counts, 32 spread over them
+        stand for all.
     """
     error = check_sanitised(release)
     counts = np.unique(error.law.most_likely(error.values(release.counts.to_numpy())))
@@ -99,6 +129,7 @@ def kendall_tau(release: Release) -> float:
 
 
 def _with_zero(law: RowDistribution, count: int) -> tuple[Counts, Floats]:
+    """Return the published values of a count and their probabilities, with 0 for an unpublished key."""
     values, probabilities = law.row(count)
     unpublished = max(1 - probabilities.sum(), 0.0)
     return np.append(0, values), np.append(unpublished, probabilities)

@@ -25,11 +25,11 @@ class TreeError(Protocol):
     """How far published totals may lie from the truth, from public numbers and published values only."""
 
     def bounds(self, rows: TreeRows, confidence: float) -> tuple[Integers, Integers | None]:
-        """(lower, upper): one node's true total lies between them; upper is None where nothing bounds it."""
+        """Return (lower, upper): one node's true total lies between them; upper is None if unbounded."""
         ...
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What is behind the bounds, in words."""
+        """Return what is behind the bounds, in words."""
         ...
 
 
@@ -41,7 +41,7 @@ class TreeAccuracy:
     sentences: tuple[str, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {"confidence": self.confidence, "sentences": self.sentences}
 
 
@@ -83,7 +83,7 @@ class TreeRows:
         return np.array(sizes, dtype=np.int64)
 
     def depth_first(self) -> TreeRows:
-        """The same rows: parents before children, siblings by total (descending), then level and label."""
+        """Return the same rows: parents before children, siblings by total (descending), level and label."""
         import numpy as np
         import pyarrow as pa
 
@@ -100,6 +100,7 @@ class TreeRows:
         )
 
     def _walk(self) -> Iterator[int]:
+        """Yield the places of the rows in depth-first order."""
         names, levels, totals = self.nodes.to_pylist(), self.levels.tolist(), self.totals.tolist()
         last_first = sorted(range(len(names)), key=lambda row: (-totals[row], levels[row], names[row]))[::-1]
         children: dict[int, list[int]] = {}
@@ -119,6 +120,25 @@ class TreeRelease(Published):
 
     Rows are in depth-first order: parents before children, siblings by total (descending), then by label.
     A parent is the nearest published ancestor; a node that is not published is never named.
+
+    Parameters
+    ----------
+    rows : TreeRows
+        The published nodes, in any order.
+    guarantee : Guarantee
+        What is protected, how well, and under which assumptions.
+    error : TreeError
+        How far totals may lie from the truth.
+    threshold : int
+        The smallest noisy residual of a published node, a public number.
+    hierarchy : str
+        The name of the hierarchy, such as "ipv4/8".
+    height : int
+        How many levels leaves are below the root.
+    notes : tuple of str
+        Further sentences about public facts.
+    confidence : float
+        The confidence of the intervals in `table`.
     """
 
     rows: TreeRows
@@ -151,7 +171,7 @@ class TreeRelease(Published):
 
     @property
     def parents(self) -> pa.Array:
-        """The label of the nearest published ancestor of each node, null where none is published."""
+        """The label of the nearest published ancestor of each node, null if none is published."""
         return self.rows.nodes.take(_column(self.rows.parents, self.rows.parents < 0))
 
     @property
@@ -168,7 +188,7 @@ class TreeRelease(Published):
     def table(self) -> pa.Table:
         """node, level, parent, residual, total and the bounds of the total at `confidence`, clipped at 0.
 
-        `upper` is null where no public number bounds the total from above.
+        `upper` is null if no public number bounds the total from above.
         """
         import numpy as np
         import pyarrow as pa
@@ -189,12 +209,18 @@ class TreeRelease(Published):
         )
 
     def accuracy(self, confidence: float = 0.95) -> TreeAccuracy:
-        """What is known about the error at `confidence`."""
+        """Return what is known about the error, in words.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            The probability with which the bounds hold for a node chosen before seeing the result.
+        """
         checked = check_confidence(confidence)
         return TreeAccuracy(checked, self.error.sentences(checked))
 
     def to_dict(self) -> dict[str, object]:
-        """The whole release as plain, versioned values."""
+        """Return the whole release as plain, versioned values."""
         return {
             "hushcount": JSON_VERSION,
             "kind": "tree",
@@ -209,6 +235,7 @@ class TreeRelease(Published):
 
 
 def _column(values: Integers, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return whole numbers as an Arrow column, null where they are missing."""
     import pyarrow as pa
 
     return pa.array(values, pa.int64(), mask=missing)

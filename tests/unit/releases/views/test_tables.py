@@ -8,7 +8,6 @@ from tests.releases import FixedError, release_of
 
 from hushcount.releases.accuracy import Counted
 from hushcount.releases.views.tables import bar, rich_table, tsv, visible, visible_json
-from hushcount.releases.views.words import accuracy_sentences, headline, privacy_sentences
 
 
 def printed(release, rows=None, width=80):
@@ -110,21 +109,3 @@ def test_bar():
     assert bar(10, 10, 4) == "████"
     assert bar(1, 64, 4) == "▏"
     assert bar(1, 8, 4) == "▌"
-
-
-def test_words():
-    release = release_of([("a", 10)])
-    assert headline(release.guarantee.unit) == "Protects one event, not one person."
-    assert privacy_sentences(release) == (
-        release.guarantee.statement(),
-        "Assumes: a; b.",
-        "Proof: docs/proofs/counters/floor.md.",
-    )
-    assert accuracy_sentences(release) == (
-        "True with confidence 0.95.",
-        "A key of at least 28 events is published with probability 0.95 or more.",
-        "For all published keys at once: between count - 9 and count + 8.",
-    )
-    one_sided = release_of([("a", 10)], FixedError(above=None, together=(9, None)))
-    assert accuracy_sentences(one_sided)[-1] == "For all published keys at once: at least count - 9."
-    assert len(accuracy_sentences(release_of([("a", 10)], FixedError(together=None)))) == 2
