@@ -27,6 +27,7 @@ WORDS = ["tea"] * 9000 + ["milk"] * 7000 + ["toolong", None] * 1500 + [f"w{i % 2
 @pytest.fixture
 def run(capfd, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")  # whole sentences on one line
     parquet.write_table(pa.table({"word": WORDS}), "words.parquet")
 
     def call(*arguments):
