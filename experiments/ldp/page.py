@@ -51,9 +51,57 @@ FIGURES = """
 """
 
 
+# Page of docs: its table of figures, which is made from required.json.
+TABLES = {
+    "ldp.md": (
+        "| | words: precision / recall | Zipf 1.5: precision / recall | server, CPU s |",
+        (
+            ("epsilon 2", "TreeHist", 2.0),
+            ("epsilon 1", "TreeHist", 1.0),
+            ("epsilon 4", "TreeHist", 4.0),
+            ("epsilon 2, one bit per report", "TreeHist, 1 bit", 2.0),
+        ),
+    ),
+    "ldp-bitstogram.md": (
+        "| | words: precision / recall | Zipf 1.5: precision / recall | server, CPU s |",
+        (("by chunks", "Bitstogram", 2.0), ("by a code, one bit per report", "Bitstogram, binary", 2.0)),
+    ),
+}
+BEGIN, END = "<!-- figures of experiments/ldp/required.json -->\n", "<!-- end of the figures -->"
+
+
 def write_page(folder: Path) -> None:
-    """Write README.md from the results that are there."""
-    (folder / "README.md").write_text(page(_load(folder / "required.json"), _load(folder / "results.json")))
+    """Write README.md from the results that are there, and the tables of docs that show the same figures."""
+    required = _load(folder / "required.json")
+    (folder / "README.md").write_text(page(required, _load(folder / "results.json")))
+    for name in TABLES if required else ():
+        path = folder.parents[1] / "docs" / name
+        path.write_text(with_figures(path.read_text(), name, required or {}))
+
+
+def with_figures(text: str, name: str, required: dict[str, Any]) -> str:
+    """Return a page of docs with its figures replaced by those of required.json."""
+    before, _, rest = text.partition(BEGIN)
+    return before + BEGIN + figures_table(name, required) + END + rest.partition(END)[2]
+
+
+def figures_table(name: str, required: dict[str, Any]) -> str:
+    """Return the table of a page of docs."""
+    head, rows = TABLES[name]
+    lines = [head, "|---|---|---|---|"]
+    for label, method, epsilon in rows:
+        found = {
+            row["data"]: row
+            for row in required["rows"]
+            if (row["method"], row["epsilon"]) == (method, epsilon)
+        }
+        pairs = [_pair(found[data]) if data in found else "" for data in ("words", "zipf")]
+        lines.append(f"| {label} | {' | '.join(pairs)} | {found['words']['server_seconds']:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _pair(row: dict[str, Any]) -> str:
+    return f"{row['precision']:.3f} / {row['recall']:.3f}"
 
 
 def _load(path: Path) -> dict[str, Any] | None:

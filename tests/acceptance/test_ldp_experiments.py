@@ -8,7 +8,7 @@ import pytest
 from experiments.ldp import baselines, data
 from experiments.ldp.hadamard_sketch import HadamardSketch
 from experiments.ldp.methods import BASELINES, METHODS
-from experiments.ldp.page import page
+from experiments.ldp.page import TABLES, figures_table, page, with_figures
 from experiments.ldp.products import PRODUCTS, simulate
 from experiments.ldp.quality import Campaign, quality
 from experiments.ldp.run import FOLDER, main
@@ -222,3 +222,13 @@ def test_what_the_comparison_found(stored):
         for epsilon in (2.0, 4.0):
             tree, sketch = (rows[method, name, 10_000_000, epsilon] for method in ("TreeHist", "HCMS, list"))
             assert tree["relative_error"] < sketch["relative_error"]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_pages_show_the_figures_that_were_measured(name):
+    required = json.loads((FOLDER / "required.json").read_text())
+    text = (FOLDER.parents[1] / "docs" / name).read_text()
+    assert with_figures(text, name, required) == text
+    assert figures_table(name, required) in text
+    changed = {**required, "rows": [{**row, "precision": 0.5} for row in required["rows"]]}
+    assert with_figures(text, name, changed) != text

@@ -33,9 +33,10 @@ def epsilon_text(epsilon: float | str | Decimal) -> str:
         text = format(epsilon if isinstance(epsilon, Decimal) else Decimal(repr(float(epsilon))), "f")
         text = text.rstrip("0").rstrip(".") if "." in text else text
     if not _DECIMAL.fullmatch(text) or not 0 < Fraction(text) <= Fraction(LARGEST_EPSILON):
+        shown = text if text.isprintable() else repr(text)  # it may come from somebody else's manifest
         raise ParameterError(
             f"epsilon must be a plain decimal above 0 and at most {LARGEST_EPSILON:g}"
-            f" with at most 18 places, got {text}."
+            f" with at most 18 places, got {shown}."
         )
     return text
 

@@ -58,7 +58,7 @@ PLAIN = "epsilon must be a plain decimal above 0 and at most 20 with at most 18 
             (bad, PLAIN.format(bad))
             for bad in ("", "0", "-1", "02", "2.0", "2.", ".5", "1e0", "+1", " 1", "20.1", "nan")
         ],
-        ("1\n", PLAIN.format("1\n")),
+        ("1\n", PLAIN.format(r"'1\n'")),
         ("٢", PLAIN.format("٢")),
         ("0." + "0" * 18 + "1", PLAIN.format("0." + "0" * 18 + "1")),
         (1e-19, PLAIN.format("0." + "0" * 18 + "1")),
