@@ -115,6 +115,15 @@ def spark_session(master, folder, **settings):
                 os.environ[name] = value
 
 
+def shard_sketches(frame, task, partitioning, **options):
+    """The sketches of all shards, in their order."""
+    from hushcount.jobs.spark.shards import ShardSketches, shard_contents
+
+    whole = ShardSketches(task.kind, task.counters, partitioning.keeps_keys_whole)
+    whole.update(pa.array(shard_contents(frame, task, partitioning, **options), pa.binary()))
+    return whole.sketches
+
+
 def shard_digests(sketches):
     """A digest of what the sketch of each shard holds: floor, total, keys and counts."""
     return [_digest(sketch) for sketch in sketches]

@@ -11,7 +11,7 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.spark_session import need_java, shard_digests, spark_cluster, spark_session
+from tests.spark_session import need_java, shard_digests, shard_sketches, spark_cluster, spark_session
 
 import hushcount as hc
 from hushcount.cli.main import main
@@ -56,7 +56,7 @@ def sketches(frame, build=None, **rule):
     columns = columns.key_columns(frame, KeyColumns.of("key", "auto"))
     task = engine.ShardTask(columns, engine.EVENTS, COUNTERS)
     wrapped = build(task) if build is not None else None
-    return engine.shard_sketches(frame, task, Partitioning(SHARDS, **rule), secret=SECRET, build=wrapped)
+    return shard_sketches(frame, task, Partitioning(SHARDS, **rule), secret=SECRET, build=wrapped)
 
 
 def digests(frame, build=None, **rule):

@@ -224,6 +224,21 @@ def test_text_that_is_no_number_is_named(spark):
     )
 
 
+def test_keys_that_are_too_long_are_dropped_before_those_of_a_user_are_chosen(spark):
+    """Otherwise a long key, which is never published, would take the place of another."""
+    frame = spark.range(3000).selectExpr("id AS user", "explode(array('tea', repeat('x', 5000))) AS key")
+    release = hc.engines.spark.top(frame, column="key", user="user", max_keys=1, **FEW)
+    assert release.keys.column("key").to_pylist() == ["tea"]
+    assert 2900 < release.table.to_pylist()[0]["count"] < 3100
+
+
+def test_text_that_is_not_utf8_is_named(spark):
+    frame = spark.range(10).selectExpr("CAST(X'FF' AS string) AS key")
+    assert refusal(hc.engines.spark.top, frame, column="key", **FEW) == (
+        "A key column has text that is not valid UTF-8."
+    )
+
+
 @pytest.mark.parametrize("zone", ["GMT+05:30", "UTC", "Asia/Kolkata"])
 def test_timestamps_are_keys_in_every_zone(spark, tmp_path, zone):
     before = spark.conf.get("spark.sql.session.timeZone")

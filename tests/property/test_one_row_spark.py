@@ -8,13 +8,13 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.spark_session import need_java, plain_keys, shard_digests, spark_session
+from tests.spark_session import need_java, plain_keys, shard_digests, shard_sketches, spark_session
 
 from hushcount.errors import HushcountError
 from hushcount.jobs.dealing import Partitioning
 from hushcount.jobs.spark.columns import key_columns, renamed
 from hushcount.jobs.spark.files import read_files
-from hushcount.jobs.spark.shards import EVENTS, ShardTask, bounded, shard_sketches
+from hushcount.jobs.spark.shards import EVENTS, ShardTask, bounded
 from hushcount.keys.columns import KeyColumns
 from hushcount.sources.duckdb.bounding import AllRows, DistinctPairs
 

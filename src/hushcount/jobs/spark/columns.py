@@ -12,14 +12,14 @@ import pyarrow as pa
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.failures import attempt
 from hushcount.jobs.dealing import Partitioning
-from hushcount.jobs.spark.failures import NOT_WHOLE, on_spark, spark_module
+from hushcount.jobs.spark.failures import COLUMN, NOT_WHOLE, on_spark, spark_module
 from hushcount.keys.columns import KeyColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-COLUMN, DEALT = "hushcount_column", "hushcount_dealt"
+DEALT = "hushcount_dealt"
 FROM_FILES = 'partition_by="file" needs a frame as it is read from files, without joins or Python in between.'
 TWICE = "The frame has key columns whose names Spark does not tell apart."
 NO_KEYS = "The frame has key columns of types that cannot be keys."
@@ -83,6 +83,8 @@ def _plain(frame: DataFrame, columns: KeyColumns, index: int) -> Column:
     column: Column = functions.col(name)
     is_user = columns.user is not None and index == len(columns.names) - 1
     kind = frame.select(name).schema.fields[0].dataType.simpleString()
+    if kind in ("string", "binary") and columns.limit.on_bad == "drop":  # before keys of a user are chosen
+        column = functions.when(functions.octet_length(column) <= columns.limit.max_key_bytes, column)
     if columns.key_type != "int" or is_user or kind != "string":
         return column
     text = functions.regexp_replace(column, r"^[ \t\n\x0B\f\r]+|[ \t\n\x0B\f\r]+$", "")

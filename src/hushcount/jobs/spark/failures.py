@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,6 +32,9 @@ SENTENCES = {
     "MALFORMED_CSV_RECORD": NOT_CSV,
     "MALFORMED_RECORD_IN_PARSING": NOT_JSON,
 }
+OWN = re.compile(r"^hushcount\.errors\.\w+: (.+)$", re.MULTILINE)  # raised by a task; it quotes no data
+COLUMN = "hushcount_column"
+SAFE_NAME = re.compile(f"Column '{COLUMN}[0-9]+'")
 # PySpark writes exceptions to standard error by these two loggers before anybody can catch them.
 QUOTING = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
@@ -58,6 +62,8 @@ def on_spark(function: Callable[Given, Result]) -> Callable[Given, Result]:
 def _sentence(error: Exception) -> HushcountError:
     """Return one sentence by words that Spark uses; its text goes no further."""
     said = str(error)
+    if found := OWN.search(said):
+        return DataError(SAFE_NAME.sub("A key column", found[1]))
     for words, sentence in SENTENCES.items():
         if words in said:
             return DataError(sentence)

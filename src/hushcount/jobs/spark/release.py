@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
 from hushcount.jobs.dealing import COUNTERS, SHARDS, Partitioning
-from hushcount.jobs.origin import Origin
-from hushcount.jobs.run import Request, check_length
+from hushcount.jobs.run import Ask, Request, run
 from hushcount.jobs.settings import ReleaseSettings
 from hushcount.jobs.spark import is_frame
-from hushcount.jobs.spark.columns import key_columns, renamed
-from hushcount.jobs.spark.files import local_files, read_files
-from hushcount.jobs.spark.shards import EVENTS, USERS, ShardSketch, ShardTask, bounded, shard_sketches
-from hushcount.jobs.users import UserPlan, UserSettings, allowed_routes, chosen_plan
-from hushcount.keys.columns import KeyColumns
+from hushcount.jobs.spark.source import SparkRequest
+from hushcount.jobs.top import TopAsk
+from hushcount.jobs.users import UserAsk, UserPlan, UserSettings, allowed_routes, chosen_plan
 from hushcount.mechanisms.counters.shards import ShardRelease
 from hushcount.mechanisms.users import GROUP, PAMG, Route, row_budget, user_routes
-from hushcount.noise.bits import system_bits
 from hushcount.privacy import USER, check_count
-from hushcount.shapes import ManyKeys, Public, Shards
-from hushcount.sketches.merged import MergedCounters
-from hushcount.sketches.shards import DealtByKey, shards_of
-from hushcount.sketches.user_misra_gries import UserMisraGries
+from hushcount.shapes import Public
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from hushcount.jobs.origin import Origin
+    from hushcount.jobs.spark.shards import ShardSketches
+    from hushcount.mechanisms.base import Prepared
     from hushcount.releases.release import Release
-    from hushcount.shapes import ManyKeys, Shards
 
 RELIABLE = 0.95
 FRAME_ROWS = (
@@ -116,117 +111,91 @@ def count_on_spark(
     asked: tuple[ReleaseSettings, UserSettings],
     checkpoint: object = None,
 ) -> Release:
-    """Count the files or the frame of a request on Spark, release the sketches and write the table."""
+    """Count the files or the frame of a request on Spark, release the sketches and write the table.
+
+    Parameters
+    ----------
+    request : Request
+        The frame or the files, and their columns.
+    partitioning : Partitioning
+        How rows are assigned to shards.
+    counters : int
+        Counters of each shard.
+    asked : tuple of ReleaseSettings and UserSettings
+        Budget and table, and how users are protected.
+    checkpoint : object
+        Refused unless it is None.
+
+    Returns
+    -------
+    Release
+        The table, its guarantee and its accuracy.
+
+    Raises
+    ------
+    ParameterError
+        If something is asked for that is not proved for shards.
+    DataError
+        If Spark cannot count the data.
+    """
     settings, users = asked
-    _refuse(settings, users, checkpoint)
+    _refuse(request, asked, checkpoint)
     check_count("counters", counters, least=2)
-    columns = KeyColumns.of(request.column, request.key_type)
-    if is_frame(request.data):
-        if request.sql is not None or request.format is not None:
-            raise ParameterError("sql and format cannot be combined with a Spark frame.")
-        frame, assumed = request.data, (FRAME_ROWS, *partitioning.assumptions)
-    else:
-        if request.column is None:
-            raise ParameterError("column must be named with the Spark engine, got None.")
-        more = [name for name in (users.user, partitioning.row_id) if name is not None]
-        names = dict.fromkeys([*columns.names, *more])
-        frame, assumed = read_files(request.data, request.format, list(names)), partitioning.assumptions
-    release = _release_frame(frame, columns, partitioning, counters, asked)
-    guarantee = release.guarantee
-    whole = replace(guarantee, assumptions=(*guarantee.assumptions, *assumed))
-    return settings.written(replace(release, guarantee=whole))
-
-
-def _release_frame(
-    frame: DataFrame,
-    columns: KeyColumns,
-    partitioning: Partitioning,
-    counters: int,
-    asked: tuple[ReleaseSettings, UserSettings],
-) -> Release:
-    """Check the columns, let Spark count, and release."""
-    settings, users = asked
-    columns = key_columns(frame, columns if users.user is None else columns.with_user(users.user))
-    frame, safe, rule = renamed(frame, columns, partitioning)
+    spark = SparkRequest(
+        request.data,
+        request.column,
+        request.format,
+        request.key_type,
+        partitioning=partitioning,
+        counters=counters,
+    )
     if users.user is None:
-        release = _events(frame, ShardTask(safe, EVENTS, counters), rule, settings)
-        notes: tuple[str, ...] = (partitioning.note,)
-    else:
-        release, notes = _users(frame, (safe, counters), rule, asked)
-    origin = Origin(columns.without_user(), release.guarantee.unit, (*columns.notes, *notes))
-    return settings.finished(release, origin)
+        return run(SparkAsk(spark, TopAsk(spark, settings, counters)))
+    plan = plan_shards(settings, users, counters)
+    spark = replace(spark, user=users.user, bound=plan.bound, with_users=plan.route.name == PAMG)
+    return run(SparkAsk(spark, UserAsk(spark, plan, users, counters)))
 
 
-def _refuse(settings: ReleaseSettings, users: UserSettings, checkpoint: object) -> None:
+@dataclass(frozen=True, slots=True)
+class SparkAsk(Ask["Release"]):
+    """The job `local`, with the shards of Spark in place of one sketch."""
+
+    request: SparkRequest
+    local: TopAsk | UserAsk
+
+    @property
+    def max_events(self) -> int | None:
+        """The public bound on the number of events."""
+        return self.local.max_events
+
+    def sketch(self) -> ShardSketches:
+        """Return the sketch that takes the shards."""
+        return self.request.empty()
+
+    def mechanism(self, public: Public) -> Prepared:
+        """Return the mechanism for shards, or for merged user-level sketches."""
+        return self.local.mechanism(public)
+
+    def finish(self, whole: Release, origin: Origin) -> Release:
+        """Return the table as asked, with what the caller asserts of the frame and the shards."""
+        frame = (FRAME_ROWS,) if is_frame(self.request.data) else ()
+        assumed = (*whole.guarantee.assumptions, *frame, *self.request.partitioning.assumptions)
+        stated = replace(whole, guarantee=replace(whole.guarantee, assumptions=assumed))
+        return self.local.finish(stated, origin)
+
+
+def _refuse(request: Request, asked: tuple[ReleaseSettings, UserSettings], checkpoint: object) -> None:
     """Raise for what shards cannot do."""
     if checkpoint is not None:
         raise ParameterError(
             "checkpoint cannot be combined with the Spark engine, which repeats lost tasks by itself."
         )
-    if settings.domain is not None:
+    if is_frame(request.data) and (request.sql is not None or request.format is not None):
+        raise ParameterError("sql and format cannot be combined with a Spark frame.")
+    if asked[0].domain is not None:
         raise ParameterError("domain is not proved for shards; count without the Spark engine.")
-    if users.exact:
+    if asked[1].exact:
         raise ParameterError("exact counts do not fit in bounded memory; count without the Spark engine.")
-
-
-def _events(
-    frame: DataFrame, task: ShardTask, partitioning: Partitioning, settings: ReleaseSettings
-) -> Release:
-    """Count and release events."""
-    mechanism = settings.prepared(shards_of([task.new_sketch()]).public())
-    sketches = _counted(frame, task, partitioning, settings.max_events)
-    return mechanism.release(shards_of(sketches), system_bits())
-
-
-def _counted(
-    frame: DataFrame, task: ShardTask, partitioning: Partitioning, max_events: int | None
-) -> list[ShardSketch]:
-    """Return the sketches of the shards, marked if no key is in two of them."""
-    files = local_files(frame)
-    sketches = shard_sketches(frame, task, partitioning)
-    for file in files:
-        file.check_unchanged()
-    check_length(sum(sketch.total for sketch in sketches), max_events)
-    return DealtByKey(sketches) if partitioning.keeps_keys_whole else sketches
-
-
-def _users(
-    frame: DataFrame,
-    counted: tuple[KeyColumns, int],
-    partitioning: Partitioning,
-    asked: tuple[ReleaseSettings, UserSettings],
-) -> tuple[Release, tuple[str, ...]]:
-    """Cut what each user contributes, count and release; return also what is to be noted."""
-    columns, counters = counted
-    settings, users = asked
-    plan = plan_shards(settings, users, counters)
-    task = _task(plan, columns, counters)
-    mechanism = plan.settings.prepared(_together(plan, [task.new_sketch()]).public())
-    if plan.route.name == GROUP:  # after the cut a user's rows are single ones, so keys stay whole
-        partitioning = Partitioning(partitioning.shards)
-    sketches = _counted(bounded(frame, columns, plan.bound), task, partitioning, settings.max_events)
-    release = plan.stating(mechanism.release(_together(plan, sketches), system_bits()))
-    return release, (*users.notes(), *plan.notes(), partitioning.note)
-
-
-def _task(plan: UserPlan, columns: KeyColumns, counters: int) -> ShardTask:
-    """Return what a task counts on the route of the plan."""
-    if plan.route.name == PAMG:
-        return ShardTask(columns, USERS, counters)
-    return ShardTask(columns.without_user(), EVENTS, counters)
-
-
-def _together(plan: UserPlan, sketches: list[ShardSketch]) -> Shards | ManyKeys:
-    """Return the shape of the shards, or of user sketches merged in the order of their shards."""
-    for sketch in sketches:
-        sketch.unit = replace(USER, rows=plan.bound.largest)
-    first, *others = sketches
-    if not isinstance(first, UserMisraGries):
-        return shards_of(sketches)
-    merged: UserMisraGries | MergedCounters = first
-    for other in others:
-        merged = merged.merge(other)
-    return merged.shape()
 
 
 def plan_shards(settings: ReleaseSettings, users: UserSettings, counters: int) -> UserPlan:

@@ -17,14 +17,19 @@ from hushcount.jobs.dealing import Partitioning
 from hushcount.jobs.spark.columns import UTC, dealt_by, is_moment, quoted, quoted_names
 from hushcount.jobs.spark.failures import on_spark, spark_module
 from hushcount.keys.columns import KeyColumns
+from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.secure import fresh_key
 from hushcount.sketches.codec import load
+from hushcount.sketches.merged import MergedCounters
+from hushcount.sketches.shards import DealtByKey, shards_of
 from hushcount.sketches.space_saving import SpaceSaving
 from hushcount.sketches.user_misra_gries import UserMisraGries
 from hushcount.sources.duckdb.bounding import AllRows, Bound
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from hushcount.shapes import ManyKeys, Public, Shards
 
 SCHEMA = "shard long, sketch binary"
 HASH, PAIR = "hushcount_hash", "hushcount_pair"
@@ -46,7 +51,7 @@ class ShardTask:
         """Yield one row: the number of the shard, and its sketch as bytes."""
         context = spark_module("pyspark").TaskContext.get()
         shard = context.partitionId() if context is not None else 0
-        sketch = self.new_sketch()
+        sketch = new_sketch(self.kind, self.counters)
         for batch in batches:
             rows = self.columns.keys([_in_utc(column) for column in batch.columns])
             if isinstance(sketch, UserMisraGries):
@@ -56,9 +61,52 @@ class ShardTask:
         content = [pa.array([shard], pa.int64()), pa.array([sketch.to_bytes()], pa.binary())]
         yield pa.RecordBatch.from_arrays(content, ["shard", "sketch"])
 
-    def new_sketch(self) -> ShardSketch:
-        """Return an empty sketch of a shard."""
-        return (UserMisraGries if self.kind == USERS else SpaceSaving)(counters=self.counters)
+
+def new_sketch(kind: str, counters: int) -> ShardSketch:
+    """Return an empty sketch of a shard."""
+    return (UserMisraGries if kind == USERS else SpaceSaving)(counters=counters)
+
+
+class ShardSketches:
+    """The sketches of all shards, seen as one sketch by the job.
+
+    `by_key` says that all rows of a key are in one shard. User-level sketches are merged in the order of
+    their shards; others are released as they are.
+    """
+
+    def __init__(self, kind: str, counters: int, by_key: bool, unit: PrivacyUnit = EVENT) -> None:
+        self.unit = unit
+        self.total = 0
+        self._made = kind, counters
+        self.sketches: list[ShardSketch] = DealtByKey() if by_key else []
+
+    def update(self, keys: pa.Array) -> None:
+        """Take over sketches as `shard_contents` returns them, in the order of their shards."""
+        for content in keys.to_pylist():
+            # A shard without rows is a shard like any other: how many have rows depends on the data.
+            sketch = load(content) if content else new_sketch(*self._made)
+            self.sketches.append(sketch)
+            self.total += sketch.total
+
+    def public(self) -> Public:
+        """Return the numbers that no data changes."""
+        return self._together(type(self.sketches)([new_sketch(*self._made)])).public()
+
+    def shape(self) -> Shards | ManyKeys:
+        """Return the shards, or the counts of the merged user-level sketches."""
+        return self._together(self.sketches)
+
+    def _together(self, sketches: list[ShardSketch]) -> Shards | ManyKeys:
+        """Return the summary of sketches, which all have one unit."""
+        for sketch in sketches:
+            sketch.unit = self.unit
+        first, *others = sketches
+        if not isinstance(first, UserMisraGries):
+            return shards_of(sketches)
+        merged: UserMisraGries | MergedCounters = first
+        for other in others:
+            merged = merged.merge(other)
+        return merged.shape()
 
 
 def _in_utc(column: pa.Array) -> pa.Array:
@@ -67,15 +115,15 @@ def _in_utc(column: pa.Array) -> pa.Array:
 
 
 @on_spark
-def shard_sketches(
+def shard_contents(
     frame: DataFrame,
     task: ShardTask,
     partitioning: Partitioning,
     *,
     secret: int | None = None,
     build: Build | None = None,
-) -> list[ShardSketch]:
-    """Return the sketches of all shards in their order, with at most shards * counters keys.
+) -> list[bytes]:
+    """Return the sketch of each shard in order, none if it has no rows; at most shards * counters keys.
 
     `secret` is the key of the hashes, drawn for this run unless given; `build` stands in for `task`.
     """
@@ -84,10 +132,7 @@ def shard_sketches(
     parts = {int(row["shard"]): bytes(row["sketch"]) for row in found}
     if not set(parts) <= set(range(partitioning.shards)):
         raise DataError("Spark made other shards than it was asked for, so nothing was released.")
-    # A shard without rows is a shard like any other: how many have rows depends on the data.
-    return [
-        load(parts[shard]) if shard in parts else task.new_sketch() for shard in range(partitioning.shards)
-    ]
+    return [parts.get(shard, b"") for shard in range(partitioning.shards)]
 
 
 def _sorted_rows(frame: DataFrame, task: ShardTask, partitioning: Partitioning, secret: int) -> DataFrame:

@@ -9,7 +9,7 @@ from tests.spark_session import need_java, shard_digests
 from hushcount.errors import ParameterError
 from hushcount.jobs.spark import files
 from hushcount.jobs.spark.release import top
-from hushcount.jobs.spark.shards import EVENTS, USERS, ShardTask
+from hushcount.jobs.spark.shards import EVENTS, USERS, ShardSketches, ShardTask, new_sketch
 from hushcount.keys.columns import KeyColumns
 from hushcount.sketches.codec import load
 
@@ -41,9 +41,20 @@ def test_a_task_of_users_counts_each_once():
     assert sketch.estimate(["a", "b"]).tolist() == [2, 1]
 
 
+@pytest.mark.parametrize("kind", [EVENTS, USERS])
+@pytest.mark.parametrize("by_key", [True, False])
+def test_public_numbers_do_not_change_with_the_data(kind, by_key):
+    whole = ShardSketches(kind, 4, by_key)
+    before = whole.public()
+    full = new_sketch(kind, 4)
+    full.update(pa.array(list("abcdef")), *[pa.array(range(6))] * (kind == USERS))
+    whole.update(pa.array([full.to_bytes(), b""]))
+    assert whole.public() == before == whole.shape().public()
+    assert (whole.total, len(whole.sketches)) == (full.total, 2)
+
+
 def test_the_digest_sees_the_floor():
-    task = ShardTask(KeyColumns.of("key", "auto"), EVENTS, 2)
-    one, other = task.new_sketch(), task.new_sketch()
+    one, other = new_sketch(EVENTS, 2), new_sketch(EVENTS, 2)
     one.update(["a", "b", "c"])
     other.update(["a", "b", "c", "c"])
     assert shard_digests([one]) != shard_digests([other])
