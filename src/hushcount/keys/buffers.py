@@ -41,6 +41,12 @@ def check_buffers(array: pa.Array, label: str = "The data") -> None:
         raise DataError(f"{label} is damaged: it refers to values outside of its Arrow buffers.")
 
 
+def check_column(column: pa.Array | pa.ChunkedArray, label: str) -> None:
+    """Raise unless all chunks of a column are sound; `label` is the subject of the sentence."""
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        check_buffers(chunk, label)
+
+
 def _is_sound(array: pa.Array) -> bool:
     if isinstance(array, pa.ExtensionArray):
         return _is_sound(array.storage)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from hushcount.errors import ParameterError
 from hushcount.keys import composite
-from hushcount.keys.buffers import check_buffers
+from hushcount.keys.buffers import check_column
 from hushcount.keys.plain import DEFAULT_LIMIT, KeyLimit, check_type, plain
 from hushcount.keys.slices import is_shared, slices
 from hushcount.keys.text import check_writable
@@ -137,7 +137,10 @@ class KeyColumns:
         return (dropped, *self.limit.notes(self.types))
 
     def keys(self, columns: Columns) -> pa.Array:
-        """Return one key (or pair) per row; rows with a null or too long a value are dropped."""
+        """Return one key (or pair) per row; rows with a null or too long a value are dropped.
+
+        The buffers of the columns must have been checked.
+        """
         asked = zip(columns, self._readings(), self._labels(), strict=True)
         arrays = [plain(column, reading, label, self.limit) for column, reading, label in asked]
         if self.user is None:
@@ -146,16 +149,16 @@ class KeyColumns:
         return self._pairs(arrays)
 
     def parts(self, columns: Columns) -> Iterator[tuple[pa.Array, int]]:
-        """Yield the keys and the number of rows that they are from, in parts of bounded size.
+        """Check columns from outside; yield their keys, and the number of rows that those are from.
 
         Rows of a dictionary share its values, but each key has its own copy: they are made a part at a time.
         """
+        for column, label in zip(columns, self._labels(), strict=True):
+            check_column(column, label)
         if not any(is_shared(column.type) for column in columns):
             yield self.keys(columns), len(columns[0])
             return
         for batch in pa.Table.from_arrays(list(columns), list(map(str, range(len(columns))))).to_batches():
-            for column, label in zip(batch.columns, self._labels(), strict=True):
-                check_buffers(column, label)
             for part in slices(batch.columns, max(1, batch.num_rows)):
                 yield self.keys(part), len(part[0])
 

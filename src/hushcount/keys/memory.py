@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.files.failures import attempt, guarded
-from hushcount.keys.buffers import check_buffers
+from hushcount.keys.buffers import check_column
 from hushcount.keys.columns import Columns, KeyColumns
 from hushcount.keys.objects import Objects, mixed_types, numpy_array, object_arrays
 from hushcount.keys.plain import LARGEST_SKETCHED, KeyLimit, plain
@@ -95,7 +95,10 @@ def asked_arrays(keys: Data) -> Iterator[pa.Array]:
 
 def column_array(name: str, values: Data) -> pa.Array:
     """Return one column by value in one array, nulls included; `name` is the parameter that it is."""
-    parts = [plain(column, "auto", name, SKETCH_LIMIT) for (column,) in _batch(name, values).pieces()]
+    parts = []
+    for (column,) in _batch(name, values).pieces():
+        check_column(column, name)
+        parts.append(plain(column, "auto", name, SKETCH_LIMIT))
     filled = [part for part in parts if part.null_count < len(part)]
     return pa.concat_arrays([part.cast(filled[0].type) for part in parts]) if filled else _nulls(parts)
 
@@ -130,8 +133,8 @@ def _checked(keys: Data) -> Iterator[tuple[pa.Array, int]]:
     held: list[Iterable[tuple[pa.Array, int]]] = []
     for (column,) in found.pieces():
         if pa.types.is_dictionary(column.type):  # whose rows may need much memory: they are copied in turn
+            check_column(column, "The data")
             for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-                check_buffers(chunk)
                 found.columns.keys([chunk.dictionary])
             held.append(found.columns.parts([column]))
         else:

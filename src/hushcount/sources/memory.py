@@ -11,7 +11,7 @@ from hushcount.keys.memory import InMemory, in_memory
 from hushcount.keys.objects import mixed_types
 from hushcount.privacy import EVENT, STREAM_ROW, PrivacyUnit
 from hushcount.sources.formats.registry import Piece, after
-from hushcount.sources.source import Batch, keyed
+from hushcount.sources.source import Batch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,9 +66,11 @@ class MemorySource:
         return self.columns.decode(keys)
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
-        """Yield the keys in order."""
+        """Yield the keys in order, in batches of bounded size."""
         pieces = (Piece(columns, len(columns[0]), 0) for columns in guarded(self.found.pieces(), mixed_types))
-        return keyed(self.columns, after(pieces, skip_rows))
+        for piece in after(pieces, skip_rows):
+            for keys, rows in self.columns.parts(piece.columns or ()):
+                yield Batch(keys, rows, 0)
 
 
 def open_memory(data: Data, columns: KeyColumns, ordered: bool) -> Source:

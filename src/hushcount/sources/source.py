@@ -121,7 +121,6 @@ class WrappedSource:
 
 
 def keyed(columns: KeyColumns, pieces: Iterator[Piece]) -> Iterator[Batch]:
-    """Yield the keys of pieces in batches of bounded size."""
+    """Yield the keys of pieces whose buffers have been checked."""
     for piece in pieces:
-        for keys, rows in columns.parts(piece.columns or ()):
-            yield Batch(keys, rows, piece.bytes_read)
+        yield Batch(columns.keys(piece.columns or ()), piece.rows, piece.bytes_read)
