@@ -51,6 +51,8 @@ lock:
 	$(VENV)-lock/bin/python -m pip --quiet install pip-tools==7.6.2
 	cd requirements && ../$(COMPILE) --upgrade --output-file runtime.txt runtime.in
 	cd requirements && ../$(COMPILE) --upgrade --output-file dev.txt dev.in
+	cd requirements && ../$(COMPILE) --upgrade --output-file smoke.txt smoke.in
+	cd requirements && ../$(COMPILE) --upgrade --output-file oldest.txt oldest.in
 
 clean:
 	rm -rf $(VENV) $(VENV)-lock

@@ -24,7 +24,7 @@ def pinned(name):
     return dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements" / name).read_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize("name", ["runtime.txt", "dev.txt"])
+@pytest.mark.parametrize("name", ["runtime.txt", "dev.txt", "smoke.txt", "oldest.txt"])
 def test_locks(name):
     text = (ROOT / "requirements" / name).read_text()
     assert not re.search(r"https?:|file://|--(extra-)?index-url|--find-links|--trusted-host|@ ", text)
@@ -33,10 +33,28 @@ def test_locks(name):
 
 
 def test_locks_agree():
-    runtime, dev = pinned("runtime.txt"), pinned("dev.txt")
-    assert runtime.items() <= dev.items()
+    runtime, dev, smoke = pinned("runtime.txt"), pinned("dev.txt"), pinned("smoke.txt")
+    assert runtime.items() <= smoke.items() <= dev.items()
     wanted = {re.split(r"[<>=]", requirement)[0] for requirement in PROJECT["dependencies"]}
     assert wanted <= set(runtime)
+
+
+def test_the_oldest_dependencies_are_those_that_are_allowed():
+    bounds = dict(requirement.split(">=") for requirement in PROJECT["dependencies"])
+    oldest = pinned("oldest.txt")
+    assert {name: re.sub(r"(\.0)+$", "", oldest[name]) for name in bounds} == {
+        name: re.sub(r"(\.0)+$", "", bound) for name, bound in bounds.items()
+    }
+    assert "requirements/oldest.txt" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_supported_pythons():
+    """The oldest Python runs everything, and .ci/run looks for every other one that the classifiers name."""
+    named = [re.findall(r"Python :: (3\.\d+)$", line) for line in PROJECT["classifiers"]]
+    first, *others = [version for found in named for version in found]
+    assert first == PROJECT["requires-python"].removeprefix(">=")
+    looked_for = re.findall(r"^for version in (.*); do$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert set(others) <= set(looked_for[0].split())
 
 
 def test_version():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 # A sort of 20 million rows of text needs 256 MB; the rest is room for the query itself.
 MEMORY = "512MB"
@@ -38,3 +39,10 @@ def connect(folder: str | None = None, memory: str | None = MEMORY) -> duckdb.Du
     connection = duckdb.connect(config=options)
     connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return connection
+
+
+def record_batches(relation: duckdb.DuckDBPyRelation, rows: int) -> pa.RecordBatchReader:
+    """Run a query and return a reader of its result, which streams batches of up to `rows` rows."""
+    if hasattr(relation, "to_arrow_reader"):
+        return relation.to_arrow_reader(rows)
+    return relation.fetch_record_batch(rows)  # its name until DuckDB 1.4

@@ -15,7 +15,7 @@ from hushcount.files.leftovers import private_folder
 from hushcount.signals import held
 from hushcount.sources.duckdb.json_lines import ROWS
 from hushcount.sources.read_ahead import Wakeable
-from hushcount.stores.duckdb import MEMORY, connect
+from hushcount.stores.duckdb import MEMORY, connect, record_batches
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -83,7 +83,7 @@ class _Work:
             self._connection = connection
             try:
                 rows = connection.from_arrow(reader)
-                yield from rows.query("rows", query()).to_arrow_reader(ROWS)  # type: ignore[union-attr]
+                yield from record_batches(rows.query("rows", query()), ROWS)  # type: ignore[arg-type]
             finally:
                 self._connection = None
 

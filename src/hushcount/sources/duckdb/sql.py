@@ -23,7 +23,7 @@ from hushcount.sources.formats.registry import Names, Piece, after
 from hushcount.sources.memory import MemorySource
 from hushcount.sources.read_ahead import read_ahead
 from hushcount.sources.source import Batch, keyed
-from hushcount.stores.duckdb import connect
+from hushcount.stores.duckdb import connect, record_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -146,7 +146,7 @@ def _ordered_pieces(rows: Any, names: Names, order_key: str) -> Iterator[Piece]:
     whole = ", ".join(map(identifier, rows.columns))
     order = f"hash({literal(order_key)}, {whole}), {keys}"
     ordered = rows.query("hushcount_rows", f"SELECT {keys} FROM hushcount_rows ORDER BY {order}")
-    for batch in ordered.to_arrow_reader(ROWS):
+    for batch in record_batches(ordered, ROWS):
         yield Piece(batch.columns, batch.num_rows, 0)
 
 
