@@ -1,0 +1,110 @@
+"""Transactions are whole, seen by other processes, and refused where locks do not hold."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hushcount import signals
+from hushcount.errors import DataError
+from hushcount.stores import sqlite
+from hushcount.stores.sqlite import connect, file_system, transaction
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS spent (epsilon REAL NOT NULL)"
+ADD = """
+import sys
+from hushcount.stores.sqlite import connect, transaction
+connection = connect("ledger", sys.argv[1])
+for _ in range(50):
+    with transaction(connection):
+        (number,) = connection.execute("SELECT count(*) FROM spent").fetchone()
+        connection.execute("INSERT INTO spent VALUES (?)", [number])
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def ledger():
+    with closing(connect("ledger", SCHEMA)) as connection:
+        yield connection
+
+
+def spent(connection):
+    return [value for (value,) in connection.execute("SELECT epsilon FROM spent ORDER BY epsilon")]
+
+
+def test_settings(ledger):
+    assert stat.S_IMODE(os.stat("ledger").st_mode) == 0o600
+    assert ledger.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert ledger.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert ledger.execute("PRAGMA busy_timeout").fetchone() == (sqlite.PATIENCE,)
+
+
+def add(connection, *steps):
+    with transaction(connection):
+        connection.execute("INSERT INTO spent VALUES (1.0)")
+        for step in steps:
+            step()
+
+
+def fail():
+    raise ValueError("later")
+
+
+def test_all_or_nothing(ledger):
+    with pytest.raises(ValueError, match="later"):
+        add(ledger, fail)
+    assert spent(ledger) == []
+    add(ledger)
+    assert spent(ledger) == [1.0]
+
+
+def test_a_signal_waits_for_the_commit(ledger):
+    with signals.handled(), pytest.raises(KeyboardInterrupt):
+        add(ledger, lambda: signal.raise_signal(signal.SIGINT))
+    assert spent(ledger) == [1.0]
+
+
+def test_processes_take_turns(ledger):
+    command = [sys.executable, "-c", ADD, SCHEMA]
+    running = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait() for process in running] == [0, 0]
+    assert spent(ledger) == list(range(100))
+
+
+def test_a_lock_that_is_kept_is_a_sentence(ledger, monkeypatch):
+    monkeypatch.setattr(sqlite, "PATIENCE", 0)
+    with closing(connect("ledger", SCHEMA)) as other, transaction(ledger), pytest.raises(DataError) as caught:
+        add(other)
+    assert str(caught.value) == "Another process has kept the database locked for too long; run it again."
+
+
+def test_what_is_no_database_is_refused():
+    Path("ledger").write_bytes(b"secret" * 1000)
+    with pytest.raises(DataError) as caught:
+        connect("ledger", SCHEMA)
+    assert str(caught.value) == "ledger is not a database that hushcount can use."
+    assert caught.value.__context__ is None
+
+
+def test_network_file_systems_are_refused(monkeypatch, tmp_path):
+    Path("mounts").write_text("/dev/sda / ext4 rw 0 0\nhost:/x /data\\040x nfs4 rw 0 0\n")
+    assert file_system("/data x/ledger", "mounts") == "nfs4"
+    assert file_system("/data/ledger", "mounts") == "ext4"
+    assert file_system("/data/ledger", "missing") == ""
+    monkeypatch.setattr(sqlite, "file_system", lambda path: "nfs4")
+    with pytest.raises(DataError) as caught:
+        connect("ledger", SCHEMA)
+    assert str(caught.value) == (
+        "ledger lies on a network file system (nfs4), which does not keep locks; move it."
+    )
+    assert not os.path.exists("ledger")
