@@ -83,6 +83,12 @@ def leaves(sentence: str) -> None:
     _state.left = sentence
 
 
+def withdraw(sentence: str) -> None:
+    """Take back what `leaves` stated, if it has not been replaced meanwhile."""
+    if _state.left == sentence:
+        _state.left = ""
+
+
 def interruption() -> str:
     """Return the message for whoever interrupted the program.
 

@@ -44,7 +44,7 @@ class Checkpoint:
         if values is None:
             raise ParameterError(f"{self.path} is a sketch file without a position, not a checkpoint.")
         position = Position.from_dict(values, str(self.path))
-        self._promise()
+        signals.leaves(self._promise)
         return sketch, position
 
     def save(self, sketch: Any, position: Position) -> None:
@@ -53,11 +53,12 @@ class Checkpoint:
             data = sketch.to_bytes(position=position.to_dict())
             load_with_position(data)
             replace_verified(self.path, data)
-            self._promise()
+            signals.leaves(self._promise)
         self.saved = time.monotonic()
 
-    def _promise(self) -> None:
-        signals.leaves(f"{signals.NOTHING} Run it again with --checkpoint {self.path} to continue.")
+    @property
+    def _promise(self) -> str:
+        return f"{signals.NOTHING} Run it again with --checkpoint {self.path} to continue."
 
     @property
     def due(self) -> bool:
@@ -67,6 +68,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the file: its work is done, and it holds raw data."""
         self.path.unlink(missing_ok=True)
+        signals.withdraw(self._promise)
 
 
 def check_resumable(fingerprint: str) -> None:

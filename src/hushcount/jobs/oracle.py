@@ -94,6 +94,11 @@ class OracleAsk(Ask[Oracle]):
     output: str | os.PathLike[str] | None = None
 
     @property
+    def outputs(self) -> tuple[PathLike | None, ...]:
+        """The file of the oracle."""
+        return (self.output,)
+
+    @property
     def max_events(self) -> int | None:
         """No bound: cells hold any number of events."""
         return None

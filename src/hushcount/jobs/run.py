@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from hushcount import signals
 from hushcount.errors import DataError
+from hushcount.files.atomic import PathLike, refuse_same
 from hushcount.jobs.checkpoints import Checkpoint, check_resumable, check_same
 from hushcount.jobs.origin import Origin, Position
 from hushcount.noise.bits import system_bits
@@ -89,6 +89,11 @@ class Run:
                 self.save()
                 raise
 
+    def finish(self) -> None:
+        """Give up the checkpoint: its work is done, and it holds raw data."""
+        if self.checkpoint is not None:
+            self.checkpoint.remove()
+
     def save(self) -> None:
         """Write the checkpoint, unless a batch is counted in part."""
         if self.checkpoint is not None and not self.broken:
@@ -141,6 +146,11 @@ class Ask(ABC, Generic[Published]):
     def max_events(self) -> int | None:
         """The public bound on the number of events, if one was stated."""
 
+    @property
+    def outputs(self) -> tuple[PathLike | None, ...]:
+        """The files that `finish` writes, None for one that was not asked for."""
+        return ()
+
     @abstractmethod
     def sketch(self) -> Sketch:
         """Return an empty sketch."""
@@ -167,7 +177,7 @@ class Releasing(Protocol[Published_co]):
 
 
 def run(
-    ask: Ask[Published], checkpoint: str | os.PathLike[str] | None = None, progress: Progress | None = None
+    ask: Ask[Published], checkpoint: PathLike | None = None, progress: Progress | None = None
 ) -> Published:
     """Do a job: prepare the mechanism, open the source, count, draw the noise once, finish.
 
@@ -176,21 +186,29 @@ def run(
     """
     sketch = ask.sketch()
     mechanism = ask.mechanism(sketch.public())
-    reading = open_run(ask.request, sketch, checkpoint)
-    reading.max_events = ask.max_events
-    ask.count(reading, progress)
-    whole = mechanism.release(reading.sketch.shape(), system_bits())
-    done = ask.finish(whole, Origin.of(reading.source))
-    if reading.checkpoint is not None:
-        reading.checkpoint.remove()
+    with signals.handled():
+        reading = open_run(ask.request, sketch, checkpoint, ask.outputs)
+        reading.max_events = ask.max_events
+        ask.count(reading, progress)
+        whole = mechanism.release(reading.sketch.shape(), system_bits())
+        with signals.held():  # a checkpoint that outlives its release would be released again
+            done = ask.finish(whole, Origin.of(reading.source))
+            reading.finish()
     return done
 
 
-def open_run(request: Request, sketch: Any, checkpoint: str | os.PathLike[str] | None) -> Run:
-    """Open the source at its start, or where a stopped run left it; the sketch takes over its unit."""
+def open_run(
+    request: Request, sketch: Any, checkpoint: PathLike | None, outputs: Sequence[PathLike | None] = ()
+) -> Run:
+    """Open the source at its start, or where a stopped run left it; the sketch takes over its unit.
+
+    A run whose output or checkpoint would replace one of its own files is refused.
+    """
     kept = Checkpoint.at(checkpoint)
+    refuse_same([checkpoint, *outputs], ())
     stopped = kept.restore() if kept is not None else None
     source = request.open(None if stopped is None else stopped[1].state)
+    refuse_same([checkpoint, *outputs], source.inputs)
     if kept is not None:
         check_resumable(source.fingerprint)
     if kept is None or stopped is None:

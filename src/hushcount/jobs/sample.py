@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
+from hushcount.files.atomic import PathLike
 from hushcount.jobs.run import Ask, Progress, Request, run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
 from hushcount.mechanisms.sampling.sample import PrivateSample
@@ -120,6 +121,11 @@ class SampleAsk(Ask["Release"]):
 
     request: Request
     settings: SampleSettings
+
+    @property
+    def outputs(self) -> tuple[PathLike | None, ...]:
+        """The table."""
+        return (self.settings.common.output,)
 
     @property
     def max_events(self) -> int | None:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hushcount import signals
 from hushcount.errors import DataError, NotProvedError
-from hushcount.files.atomic import check_writable
+from hushcount.files.atomic import check_writable, refuse_same
+from hushcount.files.fingerprint import check_disjoint
 from hushcount.jobs.origin import NOWHERE, Origin, Position
 from hushcount.jobs.release import check_total, shape_of
 from hushcount.jobs.run import Progress, Request, open_run
@@ -34,11 +36,12 @@ def write_sketch(
     """Count the keys of `request` into a sketch file. The file is raw data (0600), not a release."""
     sketch = new_sketch(kind, counters)
     check_writable(output)
-    run = open_run(request, sketch, checkpoint)
-    run.count(progress)
-    run.sketch.save(output, position=run.position(finished=True).to_dict())
-    if run.checkpoint is not None:
-        run.checkpoint.remove()
+    with signals.handled():
+        run = open_run(request, sketch, checkpoint, [output])
+        run.count(progress)
+        with signals.held():
+            run.sketch.save(output, position=run.position(finished=True).to_dict())
+            run.finish()
 
 
 def release_sketch(path: str | os.PathLike[str], settings: ReleaseSettings) -> Release:
@@ -48,15 +51,17 @@ def release_sketch(path: str | os.PathLike[str], settings: ReleaseSettings) -> R
 
 def release_sketches(paths: Sequence[str | os.PathLike[str]], settings: ReleaseSettings) -> Release:
     """Release a finished sketch file, or several of disjoint parts of the data together (shards)."""
+    refuse_same([settings.output], paths)
     opened = [_finished(path) for path in paths]
-    sketches, origins = [sketch for sketch, _ in opened], [origin for _, origin in opened]
+    sketches, origins = [sketch for sketch, _, _ in opened], [origin for _, origin, _ in opened]
+    assumed = check_disjoint([(str(path), data) for path, (_, _, data) in zip(paths, opened, strict=True)])
     for path, origin in zip(paths, origins, strict=True):
         if (origin.columns, origin.unit) != (origins[0].columns, origins[0].unit):
             raise DataError(f"{path} has other key columns or another unit than {paths[0]}.")
     settings = settings.with_domain(origins[0].columns.key_type)
     settings.check_domain(origins[0].columns)
     notes = dict.fromkeys(note for origin in origins for note in origin.notes)
-    origin = replace(origins[0], notes=tuple(notes))
+    origin = replace(origins[0], notes=(*notes, *assumed))
     return settings.written(settings.finished(_released(sketches, origin.unit, settings), origin))
 
 
@@ -72,11 +77,14 @@ def _released(sketches: list[Any], unit: PrivacyUnit, settings: ReleaseSettings)
     return mechanism.release(shape, system_bits())
 
 
-def _finished(path: str | os.PathLike[str]) -> tuple[Any, Origin]:
+def _finished(path: str | os.PathLike[str]) -> tuple[Any, Origin, str]:
+    """Return the sketch of a finished run, where it came from, and the fingerprint of its data."""
     sketch, position = _opened(path)
     if position is not None and not position.finished:
         raise DataError(f"{path} is the checkpoint of an unfinished run; finish that run first.")
-    return sketch, position.origin if position is not None else NOWHERE
+    if position is None:
+        return sketch, NOWHERE, ""
+    return sketch, position.origin, position.fingerprint
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
+from hushcount.files.atomic import PathLike
 from hushcount.jobs.dealing import COUNTERS as SHARD_COUNTERS
 from hushcount.jobs.dealing import Partitioning
 from hushcount.jobs.run import Ask, Progress, Request, run
@@ -127,6 +128,11 @@ class TopAsk(Ask["Release"]):
     request: Request
     settings: ReleaseSettings
     counters: int
+
+    @property
+    def outputs(self) -> tuple[PathLike | None, ...]:
+        """The table."""
+        return (self.settings.output,)
 
     @property
     def max_events(self) -> int | None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import Outputs, check_writable
+from hushcount.files.atomic import Outputs, PathLike, check_writable
 from hushcount.hierarchies.base import check_on_bad, good_leaves
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.jobs.leaves import SortedLeaves
@@ -207,6 +207,11 @@ class TreeAsk(Ask["TreeRelease"]):
     hierarchy: Hierarchy
     settings: TreeSettings
     saved: bool = False
+
+    @property
+    def outputs(self) -> tuple[PathLike | None, ...]:
+        """The table and the picture."""
+        return (self.settings.output, self.settings.plot)
 
     @property
     def max_events(self) -> int | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
+from hushcount.files.atomic import PathLike
 from hushcount.jobs.run import Ask, Progress, Request
 from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, user_routes
 from hushcount.privacy import USER, check_count
@@ -152,6 +153,11 @@ class UserAsk(Ask["Release"]):
     plan: UserPlan
     users: UserSettings
     counters: int
+
+    @property
+    def outputs(self) -> tuple[PathLike | None, ...]:
+        """The table."""
+        return (self.plan.settings.output,)
 
     @property
     def max_events(self) -> int | None:

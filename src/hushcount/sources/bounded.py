@@ -58,6 +58,11 @@ class BoundedSource:
         return ""
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """Paths of the files that are read."""
+        return self.source.inputs
+
+    @property
     def state(self) -> dict[str, str]:
         """Nothing that another run could continue from."""
         return {}

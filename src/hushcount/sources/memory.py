@@ -52,6 +52,11 @@ class MemorySource:
         return ""
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """None: nothing is read from a file."""
+        return ()
+
+    @property
     def state(self) -> dict[str, str]:
         """Nothing."""
         return {}

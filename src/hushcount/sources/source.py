@@ -56,6 +56,11 @@ class Source(Protocol):
         ...
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """Paths of the files that are read, which no output may replace."""
+        ...
+
+    @property
     def state(self) -> dict[str, str]:
         """What `open_source` must be given to continue in the same order."""
         ...
@@ -104,6 +109,11 @@ class WrappedSource:
     def fingerprint(self) -> str:
         """Identifies the source for a checkpoint; empty when it cannot be read a second time."""
         return self.source.fingerprint
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Paths of the files that are read."""
+        return self.source.inputs
 
     @property
     def state(self) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
+from hushcount.files.atomic import PathLike
 from hushcount.jobs.dealing import COUNTERS, SHARDS, Partitioning
 from hushcount.jobs.run import Ask, Request, run
 from hushcount.jobs.settings import ReleaseSettings
@@ -162,6 +163,11 @@ class SparkAsk(Ask["Release"]):
 
     request: SparkRequest
     local: TopAsk | UserAsk
+
+    @property
+    def outputs(self) -> tuple[PathLike | None, ...]:
+        """The files of the local job."""
+        return self.local.outputs
 
     @property
     def max_events(self) -> int | None:

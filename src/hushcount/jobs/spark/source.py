@@ -100,6 +100,11 @@ class SparkSource:
         return self.read.without_user()
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """Paths of the local files that Spark reads."""
+        return tuple(file.location for file in local_files(self.frame))
+
+    @property
     def state(self) -> dict[str, str]:
         """Nothing that another run could continue from."""
         return {}
