@@ -11,7 +11,7 @@ import numpy as np
 from hushcount.hierarchies.ipv4 import Ipv4
 from hushcount.releases.tree import TreeRelease
 from hushcount.shapes import LeafCounts
-from hushcount.sketches.hierarchy_exact import hierarchical_heavy_hitters
+from hushcount.sketches.leaves import hierarchical_heavy_hitters
 
 
 @dataclass(frozen=True, slots=True)

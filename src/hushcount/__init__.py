@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from hushcount.releases.oracle import Oracle
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
-    from hushcount.sketches.codec import load
     from hushcount.sketches.exact import Exact
+    from hushcount.sketches.kinds import load
     from hushcount.sketches.levels import HierarchySketch
     from hushcount.sketches.linear import CountMin, CountSketch
     from hushcount.sketches.misra_gries import MisraGries
@@ -54,7 +54,7 @@ _NAMES: Registry[object] = Registry(
         "TreeRelease": "hushcount.releases.tree:TreeRelease",
         "UserMisraGries": "hushcount.sketches.user_misra_gries:UserMisraGries",
         "add_releases": "hushcount.releases.added:add_releases",
-        "load": "hushcount.sketches.codec:load",
+        "load": "hushcount.sketches.kinds:load",
         "oracle": "hushcount.jobs.oracle:oracle",
         "release": "hushcount.jobs.release:release",
         "sample": "hushcount.jobs.sample:sample",

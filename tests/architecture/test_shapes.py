@@ -5,8 +5,8 @@ import pytest
 
 import hushcount as hc
 from hushcount.privacy import RESULT_ROW
+from hushcount.sketches.exact import UserHistogram
 from hushcount.sketches.tracked import TrackedSketch
-from hushcount.sketches.user_histogram import UserHistogram
 
 SKETCHES = {
     "space-saving": lambda: hc.SpaceSaving(counters=4),

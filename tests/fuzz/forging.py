@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from hushcount.errors import SketchFileError
-from hushcount.sketches.codec import MAGIC, VERSION, load
+from hushcount.files.container import MAGIC, VERSION
 from hushcount.sketches.exact import Exact
+from hushcount.sketches.kinds import load
 from hushcount.sketches.misra_gries import MisraGries
 from hushcount.sketches.space_saving import SpaceSaving
 

@@ -62,7 +62,7 @@ def batches(rng: np.random.Generator, length: int) -> list[tuple[int, int]]:
 
 def table_of(sketch: Any) -> Any:
     """The arrays behind a sketch that has seen keys."""
-    return sketch._keys.table._table
+    return sketch._table._arrays
 
 
 def order_in(sketch: Any) -> Any:

@@ -20,8 +20,13 @@ from hushcount.hierarchies.parents import parent_function
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.keys.composite import encode
 from hushcount.shapes import LeafCounts
-from hushcount.sketches.hierarchy_exact import HeavyNodes, heavy_hitters_by_level, hierarchical_heavy_hitters
-from hushcount.sketches.leaves import count_leaves, leaf_batches
+from hushcount.sketches.leaves import (
+    HeavyNodes,
+    count_leaves,
+    heavy_hitters_by_level,
+    hierarchical_heavy_hitters,
+    leaf_batches,
+)
 
 SEEDED = settings(max_examples=25, deadline=None, derandomize=True, database=None)
 # Whatever could be mistaken for padding, for the root, for a separator or for an escape.

@@ -16,7 +16,7 @@ from tests.property.streams import batches, check_invariants, numbers, table_of
 from hushcount.hierarchies.base import good_leaves
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.sketches._kernels.levels import BLOCK_OF_LEAVES
-from hushcount.sketches.codec import load
+from hushcount.sketches.kinds import load
 from hushcount.sketches.levels import HierarchySketch
 from hushcount.sketches.space_saving import SpaceSaving
 

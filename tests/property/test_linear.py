@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushcount.errors import DataError
-from hushcount.sketches.codec import load
+from hushcount.sketches.kinds import load
 from hushcount.sketches.linear import CountMin, CountSketch
 
 SEEDED = settings(max_examples=120, deadline=None, derandomize=True, database=None)

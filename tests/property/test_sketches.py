@@ -24,8 +24,8 @@ from tests.property.streams import (
 )
 
 from hushcount.sketches._kernels import table as layout
-from hushcount.sketches.codec import load
 from hushcount.sketches.exact import Exact
+from hushcount.sketches.kinds import load
 from hushcount.sketches.misra_gries import MisraGries
 from hushcount.sketches.space_saving import SpaceSaving
 from hushcount.sketches.table import CounterTable, Rule

@@ -18,7 +18,9 @@ from hushcount.mechanisms.linear.calibration import Envelope, envelope_bounds, r
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.sketches.cells import LinearCells
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
+from hushcount.sketches.table import Prepared
 
 FALSE_ALARM = 1e-9
 
@@ -75,10 +77,10 @@ def estimates(kind, groups, keys, weight, law=None):
         rng = np.random.default_rng(seed)
         deep = RowHash(kind, 333 * depth, width, seed.to_bytes(32, "big"))
         words = rng.integers(0, 1 << 63, keys + 1).astype(np.uint64)
-        cells = deep.empty()
-        deep.update(cells, words[1:], np.full(keys, weight))
+        linear = LinearCells(deep, None, partial=True)
+        linear.add(Prepared(pa.uint64(), [words[1:]]), np.full(keys, weight))
         asked = deep.hashes(words[:1])
-        values = cells.ravel()[deep.places(asked)]
+        values = linear.cells.ravel()[deep.places(asked)]
         if law is not None:
             values = values + law.sample(values.size, SeededBits(seed)).reshape(values.shape)
         shallow = RowHash(kind, depth, width, b"")
@@ -150,12 +152,10 @@ def test_intervals_of_an_oracle_hold_as_often_as_stated(kind, confidence):
     truth = np.concatenate([counts[:400], np.zeros(400, int)])
     shares = []
     for seed in range(60):
-        sketch = kind(depth=5, width=1024, seed=seed, max_weight=1)
-        cells = sketch.shape()
-        keys_of = keys.astype(np.uint64)
-        cells.hashing.update(cells.cells, keys_of, counts)  # as many events of weight 1
+        weighted = kind(depth=5, width=1024, seed=seed)
+        weighted.update(keys, weights=counts)  # as many events of weight 1
         oracle = NoisyCells(oracle_budget(0.5, 1e-6)).release(
-            replace(cells, key_type=pa.int64()), SeededBits(seed)
+            replace(weighted.shape(), max_weight=1), SeededBits(seed)
         )
         below, above = oracle.interval(confidence)
         high = oracle.estimate(asked)["count"].to_numpy() - truth

@@ -16,7 +16,7 @@ from hushcount import signals
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import check_writable, replace_verified
 from hushcount.jobs.origin import Position
-from hushcount.sketches.codec import load_with_position
+from hushcount.sketches.kinds import load_with_position
 
 SECONDS = 10.0
 

@@ -18,7 +18,7 @@ from hushcount.jobs.run import Progress, Request, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
 from hushcount.noise.bits import system_bits
 from hushcount.privacy import EVENT, PrivacyUnit
-from hushcount.sketches.codec import load_with_position
+from hushcount.sketches.kinds import load_with_position
 
 if TYPE_CHECKING:
     from hushcount.releases.release import Release

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from hushcount.mechanisms.base import Prepared
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Sketch
+    from hushcount.sketches.exact import UserHistogram
     from hushcount.sketches.space_saving import SpaceSaving
-    from hushcount.sketches.user_histogram import UserHistogram
     from hushcount.sketches.user_misra_gries import UserMisraGries
 
 COUNTS = ("users", "events")
@@ -125,8 +125,7 @@ class UserPlan:
 
             return UserMisraGries(counters=counters)
         if self.route.name == EXACT:
-            from hushcount.sketches.exact import Exact
-            from hushcount.sketches.user_histogram import UserHistogram
+            from hushcount.sketches.exact import Exact, UserHistogram
 
             return UserHistogram(Exact(), self.bound.largest)
         from hushcount.sketches.space_saving import SpaceSaving

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from hushcount.compiled.arrays import Octets, Words
+from hushcount.compiled.arrays import Counts, Octets, Words
 from hushcount.errors import KeyTypeError
 
 _STORAGE = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
@@ -63,6 +63,14 @@ def from_kernel(keys: Keys, kind: pa.DataType) -> pa.Array:
     if pa.types.is_unsigned_integer(kind):
         return pa.array(signed).cast(kind)
     return pa.array(signed).cast(storage).view(kind)
+
+
+def sum_by_key(keys: list[pa.Array], counts: list[Counts]) -> tuple[pa.Array, Counts]:
+    """Return the distinct keys and the sums of their counts."""
+    table = pa.table({"key": pa.chunked_array(keys), "count": np.concatenate(counts)})
+    summed = table.group_by("key").aggregate([("count", "sum")])
+    whole = pa.concat_arrays([pa.array([], summed["key"].type), *summed["key"].chunks])
+    return whole, np.asarray(summed["count_sum"].to_numpy(), np.int64)
 
 
 def _same_family(array: pa.Array, kind: pa.DataType) -> pa.Array:

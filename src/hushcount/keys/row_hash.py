@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 
 if TYPE_CHECKING:
+    from hushcount.compiled.row_hash import RowWords
+
     Counts = npt.NDArray[np.int64]
 
 COUNT_MIN = "count-min"
@@ -64,22 +67,13 @@ class RowHash:
         """Cells of no events."""
         return np.zeros((self.depth, self.width), np.int64)
 
-    def update(self, cells: Counts, keys: Keys, weights: Counts = NO_WEIGHTS) -> None:
-        """Add weights, or ones, to the cells of keys."""
-        from hushcount.sketches._kernels import linear
-
-        if isinstance(keys, ByteKeys):
-            linear.update_prints(cells, self._rows, self._fingerprints(keys), weights)
-        else:
-            linear.update_words(cells, self._rows, keys, weights)
-
     def hashes(self, keys: Keys) -> npt.NDArray[np.uint64]:
         """The hash of every key in every row: depth x keys."""
-        from hushcount.sketches._kernels import linear
+        from hushcount.compiled import row_hash
 
         if isinstance(keys, ByteKeys):
-            return np.asarray(linear.hash_prints(self._rows, self._fingerprints(keys)))
-        return np.asarray(linear.hash_words(self._rows, keys))
+            return np.asarray(row_hash.hash_prints(self.rows, self.fingerprints(keys)))
+        return np.asarray(row_hash.hash_words(self.rows, keys))
 
     def check(self, keys: Keys) -> None:
         """Raise for keys that these hashes are not proved for."""
@@ -98,11 +92,12 @@ class RowHash:
         ordered = np.sort(np.where(hashes & np.uint64(1), -values, values), axis=0)
         return np.asarray((ordered[(self.depth - 1) // 2] + ordered[self.depth // 2]) // 2)
 
-    def _fingerprints(self, keys: ByteKeys) -> Words:
-        from hushcount.sketches._kernels import linear
+    def fingerprints(self, keys: ByteKeys) -> Words:
+        """Return the two fingerprints of every byte string."""
+        from hushcount.compiled import row_hash
 
         self.check(keys)
-        return np.asarray(linear.fingerprints(keys.data, keys.offsets, self._points))
+        return np.asarray(row_hash.fingerprints(keys.data, keys.offsets, self._points))
 
     @property
     def _public(self) -> bytes:
@@ -115,16 +110,33 @@ class RowHash:
         return np.frombuffer(stream, "<u8").astype(np.uint64)
 
     @cached_property
-    def _rows(self) -> Any:
-        from hushcount.sketches._kernels.linear import Rows
+    def rows(self) -> RowWords:
+        """The random words of all rows, as kernels read them."""
+        from hushcount.compiled.row_hash import RowWords
 
         words = self._words[: 5 * self.depth].reshape(self.depth, 5)
         shift = np.uint64(64 - (self.width.bit_length() - 1) - self.signed)
-        return Rows(words, self._words[-3] | np.uint64(1), shift, self.signed)
+        return RowWords(words, self._words[-3] | np.uint64(1), shift, self.signed)
 
     @property
     def _points(self) -> Words:
         return (self._words[-2:] >> np.uint64(3)) % _PRIME
+
+
+def at_least_half(draws: int, probability: float) -> float:
+    """Return the probability that at least half of independent draws hit: P[Bin(draws, p) >= draws / 2].
+
+    The median of so many rows errs only if at least half of them do.
+
+    >>> at_least_half(3, 0.5)
+    0.5
+    """
+    first = (draws + 1) // 2
+    terms = (
+        math.comb(draws, hits) * probability**hits * (1 - probability) ** (draws - hits)
+        for hits in range(first, draws + 1)
+    )
+    return math.fsum(terms)
 
 
 def key_of(seed: int | str | bytes | None) -> bytes:

@@ -1,142 +1,293 @@
-"""What all counter sketches share: a buffer for single keys, the key type, totals, identity."""
+"""What all sketches share: bytes, an identity, a lock, a buffer for single keys, counters behind keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import wraps
+from threading import RLock
+from typing import Concatenate, Generic, ParamSpec, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from hushcount.errors import DataError
-from hushcount.keys.arrays import ByteKeys, Keys, held_as, is_bytes, to_kernel
-from hushcount.keys.memory import asked_arrays, key_arrays
+from hushcount.compiled.arrays import Counts
+from hushcount.errors import DataError, HushcountError
+from hushcount.files import container
+from hushcount.files.container import Contents, Fields, type_from_text, type_to_text
+from hushcount.keys.arrays import from_kernel, held_as, is_bytes, to_kernel
+from hushcount.keys.memory import Data, asked_arrays, key_arrays
+from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.secure import fresh_key
-from hushcount.sketches.codec import type_from_text, type_to_text
-from hushcount.sketches.consistency import check_fields, check_keys
-from hushcount.sketches.table import LARGEST_TOTAL, Entries
+from hushcount.sketches.held import check_counts, check_id, check_keys, entries_from, entry_arrays, need
+from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, Counters, Entries, Prepared, check_lengths
 
 BUFFER = 4096
+TOO_MANY = f"A sketch counts at most {LARGEST_TOTAL} events; start another."
+
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+_Locked = TypeVar("_Locked", bound="SavedSketch")
+TableBehind = TypeVar("TableBehind", bound=Counters)
 
 
-class Table(Protocol):
-    """Counters of keys behind a sketch."""
+def alone(
+    method: Callable[Concatenate[_Locked, _Given], _Answer],
+) -> Callable[Concatenate[_Locked, _Given], _Answer]:
+    """Let one thread at a time into the methods of a sketch: kernels trust that nobody else writes."""
 
-    def count(self, keys: Keys) -> None:
-        """Count keys in their order."""
-        ...
+    @wraps(method)
+    def guarded(self: _Locked, /, *args: _Given.args, **named: _Given.kwargs) -> _Answer:
+        with self.lock:
+            return method(self, *args, **named)
 
-    def lookup(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """Counts of keys, 0 for those not tracked."""
-        ...
-
-    def entries(self) -> Entries:
-        """All tracked keys."""
-        ...
+    return guarded
 
 
-class Counting:
-    """Keys in, a table of counters behind; the table is made when the type of the keys is known.
+class SavedSketch(ABC):
+    """A sketch that can be written and read again, and that threads may share.
 
-    `table_of(of_bytes)` makes an empty table.
+    `unit` is what one row of its source stands for.
     """
 
-    def __init__(self, table_of: Callable[[bool], Any]) -> None:
-        self.id = fresh_key().hex()
-        self.total = 0
-        self.key_type: pa.DataType | None = None
-        self.table: Any = None
-        self._table_of = table_of
-        self._buffer: list[Any] = []
+    id: str
+    unit: PrivacyUnit = EVENT
 
-    def update(self, keys: Any) -> None:
-        """Count a batch of keys in its order."""
-        self.flush()
-        self._count(keys)
+    def __init__(self) -> None:
+        self.lock = RLock()
 
-    def add(self, key: Any) -> None:
-        """Count one key; a few thousand wait together."""
-        if self._buffer and type(key) is not type(self._buffer[-1]):
-            self.flush()  # so that a key of another type fails without those that wait
+    @abstractmethod
+    def contents(self) -> Contents:
+        """Return the kind, header fields and arrays that `save` writes."""
+
+    @classmethod
+    @abstractmethod
+    def from_contents(cls, contents: Contents) -> Self:
+        """Return the sketch that `contents` described, or raise if it describes none."""
+
+    def to_bytes(self, position: Fields | None = None) -> bytes:
+        """Return the bytes that `save` writes; `position` is how far a run has read its source."""
+        return container.encode(replace(self.contents(), position=position))
+
+    def save(self, path: str | os.PathLike[str], position: Fields | None = None) -> None:
+        """Write the sketch to a file that only its owner may read. It is raw data; keep it as such.
+
+        The file is replaced as a whole or not at all; `position` is how far a run has read its source.
+        """
+        container.write(path, replace(self.contents(), position=position))
+
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
+        """Copy and pickle a sketch by its bytes."""
+        from hushcount.sketches.kinds import load
+
+        return load, (self.to_bytes(),)
+
+
+class BufferedSketch(SavedSketch):
+    """A sketch to which keys can be added one by one; they are counted in batches of 4,096.
+
+    `add` takes no lock: appending to a list is one step for Python. Whoever counts the buffer holds the lock
+    and takes away only what it has seen, so a key that is added meanwhile stays for the next batch.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._buffer: list[object] = []
+        self._buffered: type | None = None
+
+    def add(self, key: object) -> None:
+        """Count one key. Keys are buffered and counted in batches of 4,096.
+
+        A key that cannot be counted is left out and reported once, at the latest by the next call that needs
+        the counts; that call does nothing else, and can be repeated. All other keys are counted.
+
+        `key` is text, a whole number, bytes, a date or a time, as the others are; None is ignored.
+        """
+        if type(key) is not self._buffered:
+            self._add_other(key)
+            return
         self._buffer.append(key)
         if len(self._buffer) >= BUFFER:
             self.flush()
 
+    @alone
     def flush(self) -> None:
-        """Count the keys that wait."""
-        waiting, self._buffer = self._buffer, []
-        if waiting:
-            self._count(waiting)
+        """Count the keys that were added one by one."""
+        waiting = self._buffer[:]
+        del self._buffer[: len(waiting)]
+        if not waiting:
+            return
+        try:
+            self._count_batch(waiting)
+            return
+        except HushcountError:
+            pass
+        good, refusal = self._countable(waiting)
+        self._count_batch(good)
+        if refusal is not None:
+            raise refusal
 
-    def open(self, kind: pa.DataType) -> None:
-        """Fix the type of the keys and make the table."""
-        self.key_type = held_as(kind)
-        self.table = self._table_of(is_bytes(self.key_type))
+    @abstractmethod
+    def _count_batch(self, keys: Sequence[object]) -> None:
+        """Count keys, all or, if one cannot be counted, none."""
 
-    def lookup(self, keys: Any) -> npt.NDArray[np.int64]:
-        """Counts of keys, 0 for those not tracked."""
+    @abstractmethod
+    def _check_batch(self, keys: Sequence[object]) -> None:
+        """Raise if keys cannot be counted together with those before."""
+
+    @alone
+    def _add_other(self, key: object) -> None:
+        """Count a key of another type than the one before at once, so that it is refused at once."""
+        if key is None:
+            return
+        try:
+            self.flush()
+        finally:
+            self._count_batch([key])
+            self._buffered = type(key)
+
+    def _countable(self, keys: Sequence[object]) -> tuple[list[object], HushcountError | None]:
+        """Return the keys that can be counted, and the error of the last that cannot."""
+        try:
+            self._check_batch(keys)
+            return list(keys), None
+        except HushcountError as error:
+            if len(keys) == 1:
+                return [], error
+        half = len(keys) // 2
+        first, refusal = self._countable(keys[:half])
+        second, later = self._countable(keys[half:])
+        return first + second, later or refusal
+
+
+class CounterSketch(BufferedSketch, Generic[TableBehind]):
+    """Counts keys in their order; the table is made when the type of the keys is known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.id = fresh_key().hex()
+        self._total = 0
+        self._key_type: pa.DataType | None = None
+        self._table: TableBehind | None = None
+
+    @abstractmethod
+    def _new_table(self, of_bytes: bool) -> TableBehind:
+        """Return an empty table for byte strings, or for words of 64 bits."""
+
+    @property
+    def total(self) -> int:
+        """The number of keys counted."""
+        self.flush()
+        return self._total
+
+    @property
+    def key_type(self) -> pa.DataType | None:
+        """The Arrow type of the keys; None before the first."""
+        self.flush()
+        return self._key_type
+
+    @alone
+    def update(self, keys: Data) -> None:
+        """Count a batch of keys in its order, or none of them if one cannot be counted.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys of one type. Nulls are ignored. The batch is converted as a whole before anything is
+            counted, so an iterable must fit in memory.
+
+        """
+        self.flush()
+        self.count(self.prepared(keys))
+
+    @alone
+    def estimate(self, keys: Data) -> Counts:
+        """Return the counts of keys, 0 for those not tracked.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys to look up; none may be null.
+        """
         self.flush()
         arrays = list(asked_arrays(keys))
-        if self.table is None:
+        if self._table is None:
             return np.zeros(sum(map(len, arrays)), np.int64)
-        found = [self.table.lookup(to_kernel(array, self.key_type)) for array in arrays]
-        return np.concatenate(found) if found else np.zeros(0, np.int64)
+        found = [self._table.lookup(to_kernel(array, self._key_type)) for array in arrays]
+        return np.concatenate([np.zeros(0, np.int64), *found])
+
+    def prepared(self, keys: Data) -> Prepared:
+        """Return a batch ready to be counted, or raise; the sketch does not change."""
+        arrays = [array for array in key_arrays(keys) if len(array)]
+        kind = self._key_type or (held_as(arrays[0].type) if arrays else None)
+        batch = Prepared(kind, [to_kernel(array, kind) for array in arrays])
+        for part in batch.batches:
+            check_lengths(part)
+        if self._total + batch.rows > LARGEST_TOTAL:
+            raise DataError(TOO_MANY)
+        return batch
+
+    def count(self, batch: Prepared) -> None:
+        """Count a batch that `prepared` has returned."""
+        if batch.kind is None:
+            return
+        table = self.open(batch.kind)
+        for part in batch.batches:
+            table.count(part)
+            self._total += len(part)
+
+    def counted(self, rows: int) -> None:
+        """Take note of keys that were counted in the table by somebody else: a kernel of several tables."""
+        self._total += rows
+
+    def open(self, kind: pa.DataType) -> TableBehind:
+        """Return the table, made for keys of this type if there is none yet."""
+        if self._table is None:
+            self._key_type = held_as(kind)
+            self._table = self._new_table(is_bytes(self._key_type))
+        return self._table
 
     def entries(self) -> Entries:
-        """All tracked keys with their counts."""
+        """Return all tracked keys with their counts; raise if the counts do not add up to the total."""
         self.flush()
-        if self.table is None:
-            return Entries(np.zeros(0, np.uint64), np.zeros(0, np.int64))
-        entries: Entries = self.table.entries()
+        if self._table is None:
+            return NO_ENTRIES
+        entries = self._table.entries()
+        if int(entries.counts.sum()) + self._table.decrements != self._total:
+            raise DataError(
+                "The counters of this sketch do not add up to the number of events, so it cannot be used;"
+                " count the data again with a new one."
+            )
         return entries
 
-    def _count(self, keys: Any) -> None:
-        for array in key_arrays(keys):
-            if not len(array):
-                continue
-            if self.table is None:
-                self.open(array.type)
-            if self.total + len(array) > LARGEST_TOTAL:
-                raise DataError(f"A sketch counts at most {LARGEST_TOTAL} events; start another.")
-            self.table.count(to_kernel(array, self.key_type))
-            self.total += len(array)
+    def key_array(self, entries: Entries) -> pa.Array:
+        """Return the keys of entries in their own type."""
+        kind = self._key_type or pa.string()
+        return from_kernel(entries.keys, kind) if len(entries) else pa.array([], kind)
 
+    def _count_batch(self, keys: Sequence[object]) -> None:
+        self.count(self.prepared(keys))
 
-def entry_arrays(entries: Entries) -> dict[str, np.ndarray[Any, Any]]:
-    """Entries as arrays to be written."""
-    if isinstance(entries.keys, ByteKeys):
-        keys: dict[str, np.ndarray[Any, Any]] = {"data": entries.keys.data, "offsets": entries.keys.offsets}
-    else:
-        keys = {"words": entries.keys}
-    return {**keys, "counts": entries.counts}
+    def _check_batch(self, keys: Sequence[object]) -> None:
+        self.prepared(keys)
 
+    def _saved_as(self, kind: str, **fields: object) -> Contents:
+        """Return what is written of a sketch: its own fields and those of all counter sketches."""
+        entries = self.entries()
+        common = {"id": self.id, "total": self._total, "key_type": type_to_text(self._key_type)}
+        return Contents(kind, {**common, **fields}, entry_arrays(entries))
 
-def entries_from(arrays: dict[str, np.ndarray[Any, Any]]) -> Entries:
-    """Entries from arrays that were read."""
-    if "words" in arrays:
-        return Entries(arrays["words"], arrays["counts"])
-    return Entries(ByteKeys(arrays["data"], arrays["offsets"]), arrays["counts"])
-
-
-def header_of(keys: Counting, **fields: Any) -> dict[str, Any]:
-    """The header fields that all counter sketches write."""
-    return {"id": keys.id, "total": keys.total, "key_type": type_to_text(keys.key_type), **fields}
-
-
-def restore(
-    keys: Counting, fields: Mapping[str, Any], entries: Entries, floor: int = 0, order: bytes = b""
-) -> None:
-    """Fill new counters with what was written; `order` is the hash key of a table that ranks by hash."""
-    kind = type_from_text(fields["key_type"])
-    check_fields(fields, entries, kind, floor)
-    keys.id = fields["id"]
-    keys.total = fields["total"]
-    if kind is not None:
-        check_keys(entries.keys, kind)
-        keys.open(kind)
-        if order:
-            keys.table.rewind(order, floor)
-        keys.table.restore(entries)
-        if len(keys.table.entries()) != len(entries):  # a key that came twice took its own place
-            raise ValueError("keys")
+    def _restore(self, contents: Contents, floor: int = 0) -> None:
+        """Fill a new sketch with what was written; raise ValueError if it describes none."""
+        fields, entries = contents.fields, entries_from(contents.arrays)
+        kind = type_from_text(fields["key_type"])
+        check_counts(fields, entries, kind, floor)
+        self.id = check_id(fields["id"])
+        self._total = fields["total"]
+        if kind is not None:
+            check_keys(entries.keys, kind)
+            table = self.open(kind)
+            table.restore(entries)
+            need("keys", len(table.entries()) == len(entries))  # else the file lists a key twice

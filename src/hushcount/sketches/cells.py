@@ -1,26 +1,25 @@
-"""What Count-Min and CountSketch share: keys with weights in, cells behind."""
+"""The cells of Count-Min and CountSketch: sums of weights at hashed places."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from hushcount.errors import DataError, HushcountError, NotProvedError, ParameterError
-from hushcount.keys.arrays import Keys, held_as, to_kernel
-from hushcount.keys.memory import asked_arrays, key_arrays
-from hushcount.keys.row_hash import RowHash, check_weights
+from hushcount.compiled.arrays import Counts
+from hushcount.errors import DataError, NotProvedError, ParameterError
+from hushcount.files.container import Contents, type_from_text, type_to_text
+from hushcount.keys.arrays import ByteKeys, Keys, held_as, to_kernel
+from hushcount.keys.memory import Data, asked_arrays, key_arrays
+from hushcount.keys.row_hash import LONGEST_KEY, NO_WEIGHTS, RowHash, check_weights
 from hushcount.privacy import check_count
 from hushcount.shapes import Cells
-from hushcount.sketches import codec
+from hushcount.sketches.held import array_of, need
+from hushcount.sketches.table import Prepared, check_lengths
 
-Counts = npt.NDArray[np.int64]
-
-BUFFER = 4096
 LARGEST_WEIGHT = (1 << 31) - 1
+# Two cells of this size can be added without running over 64 bits.
+LARGEST_CELL = (1 << 62) - 1
 BELOW_ZERO = (
     "weights would delete more events of some key than were added; nothing of this batch was counted."
 )
@@ -29,173 +28,160 @@ BELOW_ZERO = (
 class LinearCells:
     """Cells that are sums of weights, so order does not matter and what is deleted leaves no trace."""
 
-    def __init__(self, hashing: RowHash, max_weight: int | None, partial: bool) -> None:
+    def __init__(
+        self, hashing: RowHash, max_weight: int | None, partial: bool, cells: Counts | None = None
+    ) -> None:
         self.hashing = hashing
         self.max_weight = max_weight if max_weight is None else _weight(max_weight)
         if not isinstance(partial, bool):
             raise ParameterError(f"partial must be True or False, got {partial!r}.")
         self.partial = partial
-        self.cells = hashing.empty()
+        self.cells = hashing.empty() if cells is None else cells
         self.total = 0
         self.key_type: pa.DataType | None = None
-        self._buffer: list[Any] = []
 
-    def update(self, keys: Any, weights: Any = None) -> None:
-        """Add the weights of a batch of keys; a batch that cannot be counted whole is not counted."""
-        self.flush()
-        arrays = list(key_arrays(keys))
-        kind = self._kind(arrays)
-        batch = [to_kernel(array, kind) for array in arrays if len(array)]
-        for part in batch:
-            self.hashing.check(part)
-        if weights is None:
-            for part in batch:
-                self.hashing.update(self.cells, part)
-                self.total += len(part)
-        else:
-            self._add(batch, check_weights(weights, self.max_weight or LARGEST_WEIGHT))
-        self.key_type = kind
+    def prepared(self, keys: Data) -> Prepared:
+        """Return a batch ready to be added, or raise; the cells do not change."""
+        arrays = [array for array in key_arrays(keys) if len(array)]
+        kind = self.key_type or (held_as(arrays[0].type) if arrays else None)
+        batch = Prepared(kind, [to_kernel(array, kind) for array in arrays])
+        for some in batch.batches:
+            check_lengths(some, LONGEST_KEY)
+        return batch
 
-    def add(self, key: Any, weight: int = 1) -> None:
-        """Add one key; a few thousand of weight 1 wait together."""
-        if weight != 1 or isinstance(weight, bool):
-            self.update([key], [weight])
-            return
-        self._buffer.append(key)
-        if len(self._buffer) >= BUFFER:
-            self.flush()
+    def weights(self, batch: Prepared, weights: npt.ArrayLike) -> Counts:
+        """Return one weight for each key of a batch, or raise."""
+        values = check_weights(weights, self.max_weight or LARGEST_WEIGHT)
+        if batch.rows != len(values):
+            raise ParameterError("weights must have one whole number for each key, and no key may be null.")
+        return values
 
-    def flush(self) -> None:
-        """Add the keys that wait."""
-        waiting, self._buffer = self._buffer, []
-        if not waiting:
-            return
-        try:
-            self.update(waiting)
-        except HushcountError:
-            self._one_by_one(waiting)
+    def add(self, batch: Prepared, weights: Counts | None = None) -> None:
+        """Add the weights of a batch, or 1 for each key; a batch that would delete too much is not added."""
+        self._apply(batch, weights)
+        if weights is not None and len(weights) and int(weights.min()) < 0 and self.below_zero():
+            self._apply(batch, -weights)
+            raise DataError(BELOW_ZERO)
+        self.key_type = batch.kind
 
-    def estimate(self, keys: Any) -> Counts:
-        """Counts of keys."""
-        self.flush()
-        self.whole()
+    def estimate(self, keys: Data) -> Counts:
+        """Return the counts of keys."""
+        self.check_whole()
         arrays = [array for array in asked_arrays(keys) if len(array)]
         if self.key_type is None:
             return np.zeros(sum(map(len, arrays)), np.int64)
-        found = [self.estimate_kernel(to_kernel(array, self.key_type)) for array in arrays]
-        return np.concatenate(found) if found else np.zeros(0, np.int64)
+        found = [self._estimates(to_kernel(array, self.key_type)) for array in arrays]
+        return np.concatenate([np.zeros(0, np.int64), *found])
 
-    def estimate_kernel(self, keys: Keys) -> Counts:
-        """Counts of keys as a kernel reads them."""
+    def _estimates(self, keys: Keys) -> Counts:
         hashes = self.hashing.hashes(keys)
         return self.hashing.estimate(self.cells.ravel()[self.hashing.places(hashes)], hashes)
 
-    def whole(self) -> None:
+    def check_whole(self) -> None:
         """Raise for a part of a stream, whose deletions may belong to other parts."""
         if self.partial:
             raise NotProvedError("a partial sketch has no counts of its own; merge it into a whole one.")
 
     def merge(self, other: LinearCells) -> LinearCells:
-        """The cells of both streams together."""
-        self.flush()
-        other.flush()
+        """Return the cells of both streams together."""
         if (self.hashing, self.max_weight) != (other.hashing, other.max_weight):
             raise ParameterError(
                 "merge needs sketches of the same kind, depth, width, max_weight and seed;"
                 " give both the same seed."
             )
-        both = LinearCells(self.hashing, self.max_weight, self.partial and other.partial)
-        both.key_type = _same_type(self.held, other.held)
-        both.cells = self.cells + other.cells
+        kind = _same_type(self.held_type, other.held_type)
+        both = LinearCells(
+            self.hashing, self.max_weight, self.partial and other.partial, self.cells + other.cells
+        )
+        both.key_type = kind
         both.total = self.total + other.total
         if both.below_zero():
             raise DataError(
                 "the merged sketch would hold fewer than zero events of some key; a part is missing."
             )
+        if not both.within_bounds():
+            raise DataError("the merged sketch would have cells that do not fit in 64 bits.")
         return both
 
     def below_zero(self) -> bool:
-        """Whether the cells of a whole stream show that a key was deleted more often than it was added."""
+        """Return whether the cells of a whole stream show more deletions of a key than additions."""
         if self.partial:
             return False
         return self.total < 0 or (not self.hashing.signed and bool((self.cells < 0).any()))
 
+    def within_bounds(self) -> bool:
+        """Return whether every cell can be added to another without running over 64 bits."""
+        return bool(((self.cells >= -LARGEST_CELL) & (self.cells <= LARGEST_CELL)).all())
+
     @property
-    def held(self) -> pa.DataType | None:
+    def held_type(self) -> pa.DataType | None:
         """The type of the keys; cells that are all zero hold no keys, whatever was added and deleted."""
         return self.key_type if self.total or self.cells.any() else None
 
-    def shape(self) -> Cells:
-        """The cells as a mechanism takes them; noise hides whatever they are, below zero too."""
-        self.flush()
-        return Cells(self.cells, self.hashing, self.key_type or pa.string(), self.max_weight, self.partial)
+    def copied(self) -> LinearCells:
+        """Return a copy that later updates do not change."""
+        copy = LinearCells(self.hashing, self.max_weight, self.partial, self.cells.copy())
+        copy.total, copy.key_type = self.total, self.key_type
+        return copy
 
-    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
-        """What is written: nothing of it remembers updates that have cancelled."""
-        self.flush()
+    def shape(self) -> Cells:
+        """Return the cells as a mechanism takes them; noise hides whatever they are, below zero too."""
+        return Cells(
+            self.cells.copy(), self.hashing, self.key_type or pa.string(), self.max_weight, self.partial
+        )
+
+    def contents(self) -> Contents:
+        """Return what is written: nothing of it remembers updates that have cancelled."""
         fields = {
             "depth": self.hashing.depth,
             "width": self.hashing.width,
             "key": self.hashing.key.hex(),
-            "key_type": codec.type_to_text(self.held),
+            "key_type": type_to_text(self.held_type),
             "total": self.total,
             "max_weight": self.max_weight,
             "partial": self.partial,
         }
-        return self.hashing.kind, fields, {"cells": self.cells.ravel()}
+        return Contents(self.hashing.kind, fields, {"cells": self.cells.ravel()})
 
     @classmethod
-    def from_parts(cls, kind: str, fields: Mapping[str, Any], arrays: codec.Arrays) -> LinearCells:
-        """The cells of which this was written."""
-        hashing = RowHash(kind, fields["depth"], fields["width"], bytes.fromhex(fields["key"]))
-        linear = cls(hashing, fields["max_weight"], fields["partial"])
-        linear.cells = arrays["cells"].reshape(hashing.depth, hashing.width)
-        linear.key_type = codec.type_from_text(fields["key_type"])
+    def from_contents(cls, contents: Contents) -> LinearCells:
+        """Return the cells that `contents` described, or raise if it describes none."""
+        fields = contents.fields
+        hashing = RowHash(contents.kind, fields["depth"], fields["width"], bytes.fromhex(fields["key"]))
+        cells = array_of(contents.arrays, "cells", np.int64)
+        need("cells", len(cells) == hashing.depth * hashing.width and len(hashing.key) == 32)
+        shaped = cells.reshape(hashing.depth, hashing.width)
+        linear = cls(hashing, fields["max_weight"], fields["partial"], shaped)
+        linear.key_type = type_from_text(fields["key_type"])
         linear.total = fields["total"]
         linear._check_read()
         return linear
 
     def _check_read(self) -> None:
         """Raise unless what was read is what such cells can be."""
-        if self.cells.dtype != np.int64 or type(self.total) is not int or len(self.hashing.key) != 32:
-            raise ValueError("cells")
-        if not self.hashing.signed and bool((self.cells.sum(axis=1) != self.total).any()):
-            raise ValueError("total")
-        if (self.key_type is None) == bool(self.total or self.cells.any()) or self.below_zero():
-            raise ValueError("key type")
+        need("total", type(self.total) is int and self.within_bounds())
+        if not self.hashing.signed:
+            high, low = (self.cells >> 32).sum(axis=1), (self.cells & 0xFFFFFFFF).sum(axis=1)
+            sums = ((int(top) << 32) + int(rest) for top, rest in zip(high, low, strict=True))
+            need("total", all(row == self.total for row in sums))
+        need("type", (self.key_type is None) != bool(self.total or self.cells.any()))
+        need("cells", not self.below_zero())
         if self.key_type is not None:
             to_kernel(pa.array([], self.key_type), self.key_type)
 
-    def _one_by_one(self, waiting: list[Any]) -> None:
-        """Add the keys that can be, so that one that cannot does not take those beside it along."""
-        refused: HushcountError | None = None
-        for key in waiting:
-            try:
-                self.update([key])
-            except HushcountError as error:
-                refused = error
-        if refused is not None:
-            raise refused
+    def _apply(self, batch: Prepared, weights: Counts | None) -> None:
+        """Add weights to the cells of keys, whatever comes of it."""
+        from hushcount.sketches._kernels import linear
 
-    def _kind(self, arrays: list[pa.Array]) -> pa.DataType | None:
-        if self.key_type is not None:
-            return self.key_type
-        return next((held_as(array.type) for array in arrays if len(array)), None)
-
-    def _add(self, batch: list[Keys], weights: Counts) -> None:
-        if sum(map(len, batch)) != len(weights):
-            raise ParameterError("weights must have one whole number for each key, and no key may be null.")
-        self._apply(batch, weights)
-        if len(weights) and int(weights.min()) < 0 and self.below_zero():
-            self._apply(batch, -weights)
-            raise DataError(BELOW_ZERO)
-
-    def _apply(self, batch: list[Keys], weights: Counts) -> None:
         done = 0
-        for part in batch:
-            self.hashing.update(self.cells, part, weights[done : done + len(part)])
-            done += len(part)
-        self.total += int(weights.sum())
+        for some in batch.batches:
+            own = NO_WEIGHTS if weights is None else weights[done : done + len(some)]
+            if isinstance(some, ByteKeys):
+                linear.update_prints(self.cells, self.hashing.rows, self.hashing.fingerprints(some), own)
+            else:
+                linear.update_words(self.cells, self.hashing.rows, some, own)
+            done += len(some)
+        self.total += done if weights is None else int(weights.sum())
 
 
 def _weight(max_weight: int) -> int:

@@ -1,18 +1,23 @@
-"""Leaves with their counts, sorted: what an offline release reads."""
+"""Sorted leaves with exact counts, as an offline release reads them, and their heavy nodes, not private."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.hierarchies.base import Hierarchy, good_leaves
+from hushcount.privacy import check_count
 from hushcount.shapes import LeafBatch, LeafCounts
 
 if TYPE_CHECKING:
+    from hushcount.hierarchies.base import Levels
     from hushcount.shapes import Counts
 
 
@@ -43,3 +48,97 @@ def leaf_batches(hierarchy: Hierarchy, rows: Iterable[tuple[pa.Array, Counts]]) 
 def _plain(leaves: pa.Array) -> pa.Array:
     """Bytes of a fixed width as bytes of any: Arrow sorts those."""
     return leaves.cast(pa.binary()) if pa.types.is_fixed_size_binary(leaves.type) else leaves
+
+
+@dataclass(frozen=True, slots=True)
+class HeavyNodes:
+    """Nodes of several levels, the deepest level first and sorted within it.
+
+    `totals` are the counts of all leaves below; `residuals` leave out those below a deeper node of the set.
+    """
+
+    nodes: pa.Array
+    levels: Levels
+    residuals: Counts
+    totals: Counts
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """The nodes of one level: the place of the first leaf of each, and the counts below it."""
+
+    first: npt.NDArray[np.int64]
+    residuals: Counts
+    totals: Counts
+
+    def above(self, level: int, shared: Levels) -> _Groups:
+        """The nodes one level up: a new one begins where a first leaf shares less with the leaf before it."""
+        begins = np.flatnonzero(shared[self.first] < level)
+        residuals, totals = (np.add.reduceat(counts, begins) for counts in (self.residuals, self.totals))
+        return _Groups(self.first[begins], residuals, totals)
+
+    def without(self, heavy: npt.NDArray[np.bool_]) -> _Groups:
+        """The same nodes, with nothing left of the heavy ones for those above."""
+        return _Groups(self.first, np.where(heavy, 0, self.residuals), self.totals)
+
+    def where(self, heavy: npt.NDArray[np.bool_]) -> _Groups:
+        """Some of the nodes."""
+        return _Groups(self.first[heavy], self.residuals[heavy], self.totals[heavy])
+
+
+def hierarchical_heavy_hitters(counts: LeafCounts, threshold: int) -> HeavyNodes:
+    """The nodes whose residual count reaches the threshold, bottom up (Biswas et al. 2024, Definition 2.8).
+
+    The residual of a node is its count without the leaves below hierarchical heavy hitters that are deeper.
+    """
+    threshold = check_count("threshold", threshold)
+
+    def found(leaves: pa.Array, shared: Levels, groups: _Groups) -> Iterator[tuple[int, _Groups]]:
+        for level in range(counts.hierarchy.height, -1, -1):
+            groups = groups.above(level, shared)
+            heavy = groups.residuals >= threshold
+            yield level, groups.where(heavy)
+            groups = groups.without(heavy)
+
+    leaves, shared, groups = _collected(counts)
+    return _heavy_nodes(counts, leaves, found(leaves, shared, groups))
+
+
+def heavy_hitters_by_level(counts: LeafCounts, threshold: int) -> HeavyNodes:
+    """The nodes of every level whose count reaches the threshold (Biswas et al. 2024, Definition 2.7).
+
+    The set is looked at level by level: no node takes away from another, and residuals are totals.
+    """
+    threshold = check_count("threshold", threshold)
+    leaves, shared, groups = _collected(counts)
+    levels = range(counts.hierarchy.height, -1, -1)
+    above = ((level, groups.above(level, shared)) for level in levels)
+    return _heavy_nodes(
+        counts, leaves, ((level, some.where(some.totals >= threshold)) for level, some in above)
+    )
+
+
+def _collected(counts: LeafCounts) -> tuple[pa.Array, Levels, _Groups]:
+    """All leaves in memory, each a node."""
+    batches = list(counts.batches())
+    leaves = pa.concat_arrays(
+        [batch.leaves for batch in batches] or [pa.array([], counts.hierarchy.leaf_type)]
+    )
+    shared = np.concatenate([np.empty(0, np.int16), *(batch.shared for batch in batches)])
+    totals = np.concatenate([np.empty(0, np.int64), *(batch.counts for batch in batches)])
+    return leaves, shared, _Groups(np.arange(len(leaves)), totals, totals)
+
+
+def _heavy_nodes(counts: LeafCounts, leaves: pa.Array, found: Iterator[tuple[int, _Groups]]) -> HeavyNodes:
+    by_level = list(found)
+    hierarchy = counts.hierarchy
+    nodes = [hierarchy.nodes(leaves.take(pa.array(some.first)), level) for level, some in by_level]
+    return HeavyNodes(
+        pa.concat_arrays(nodes),
+        np.concatenate([np.full(len(some.first), level, np.int16) for level, some in by_level]),
+        np.concatenate([some.residuals for _, some in by_level]),
+        np.concatenate([some.totals for _, some in by_level]),
+    )

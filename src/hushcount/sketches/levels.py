@@ -1,40 +1,52 @@
-"""One SpaceSaving sketch for each level of a hierarchy, fed in one pass."""
+"""HierarchySketch: one SpaceSaving sketch for each level of a hierarchy, fed with the nodes of all leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from hushcount.compiled.arrays import Counts, Octets
 from hushcount.errors import DataError, NotProvedError, ParameterError
-from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, check_on_bad, good_leaves
+from hushcount.files.container import Contents
+from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, check_on_bad, good_leaves, octets
+from hushcount.hierarchies.components import BETWEEN, ComponentHierarchy
 from hushcount.hierarchies.registry import named_hierarchy, parse_hierarchy
-from hushcount.keys.memory import asked_arrays, key_arrays
+from hushcount.keys.memory import Data, asked_arrays, key_arrays
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 from hushcount.shapes import FloorCounters, LevelCounters, Public
-from hushcount.sketches import codec
-from hushcount.sketches._kernels.levels import BLOCK_OF_LEAVES, update_levels
-from hushcount.sketches.held import check_id, need
-from hushcount.sketches.hierarchy_nodes import are_nodes, node_spans
-from hushcount.sketches.saved import SavedSketch
+from hushcount.sketches._kernels.levels import BLOCK_OF_LEAVES, component_spans, update_levels
+from hushcount.sketches.base import TOO_MANY, BufferedSketch, alone
+from hushcount.sketches.held import check_id, check_memory, need
 from hushcount.sketches.space_saving import SpaceSaving, check_counters
-from hushcount.sketches.table import LARGEST_TOTAL, side_by_side
+from hushcount.sketches.table import LARGEST_TOTAL, CounterTable, Offsets, check_lengths, side_by_side
 
-Counts = npt.NDArray[np.int64]
-BUFFER = 4096
+if TYPE_CHECKING:
+    from hushcount.sketches._kernels.table import TableArrays
+
+Spans = tuple[Octets, Offsets, Offsets]
 
 
-class HierarchySketch(SavedSketch):
+class HierarchySketch(BufferedSketch):
     """`counters` counters for each level below the root; the root is the number of events.
 
-    Equal to one SpaceSaving sketch a level, each fed with the nodes of all leaves at that level. Malformed
+    Equal to one SpaceSaving sketch for each level, fed with the nodes of all leaves at that level. Malformed
     keys are dropped.
 
+    Parameters
+    ----------
+    hierarchy : str or hierarchy
+        A name such as "ipv4/8" or "path/4"; only a sketch of such a hierarchy can be saved.
+    counters : int
+        The number of nodes that can be tracked on each level, 2 to 4,194,304.
+
+    Examples
+    --------
     >>> sketch = HierarchySketch("ipv4/8", counters=4)
     >>> sketch.update(["10.0.0.1", "10.0.0.2", "?", "10.9.0.1"])
     >>> sketch.total, sketch.estimate(["10.0.0.7", "10.7.7.7"], level=1).tolist()
@@ -42,116 +54,127 @@ class HierarchySketch(SavedSketch):
     """
 
     def __init__(self, hierarchy: Hierarchy | str, counters: int = 4096) -> None:
+        super().__init__()
         self.id = fresh_key().hex()
         self.hierarchy = parse_hierarchy(hierarchy)
         self.counters = check_counters(counters)
         self._levels = [SpaceSaving(self.counters) for _ in range(self.hierarchy.height)]
-        self._tables: Any = None
+        self._tables: TableArrays | None = None  # of all levels, for one kernel to walk through
         self._total = 0
-        self._buffer: list[Any] = []
 
     @property
     def total(self) -> int:
-        """How many events have been counted, those with malformed keys left out."""
-        self._flush()
+        """The number of events counted, without those whose key is malformed."""
+        self.flush()
         return self._total
 
     @property
+    def key_type(self) -> pa.DataType | None:
+        """The Arrow type of the leaves; None before the first."""
+        return self.hierarchy.leaf_type if self.total else None
+
+    @property
+    @alone
     def error_bounds(self) -> tuple[int, ...]:
         """The floors of all levels, 0 for the root."""
-        self._flush()
+        self.flush()
         return (0, *(level.error_bound for level in self._levels))
 
-    def update(self, keys: Any, on_bad: str = "drop") -> None:
-        """Count a batch of keys in its order; `on_bad="fail"` stops at a malformed key."""
+    @alone
+    def update(self, keys: Data, on_bad: str = "drop") -> None:
+        """Count a batch of keys in its order, or none of them if one cannot be counted.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys of one type. Nulls are ignored. The batch is converted as a whole before anything is
+            counted, so an iterable must fit in memory.
+        on_bad : "drop" or "fail"
+            What to do with a malformed key.
+        """
         check_on_bad(on_bad)
-        self._flush()
-        for array in key_arrays(keys):
-            self.update_leaves(good_leaves(self.hierarchy, array, on_bad))
+        self.flush()
+        self._count(self._checked(keys, on_bad))
 
-    def add(self, key: Any) -> None:
-        """Count one key; a few thousand wait together."""
-        if self._buffer and type(key) is not type(self._buffer[-1]):
-            self._flush()
-        self._buffer.append(key)
-        if len(self._buffer) >= BUFFER:
-            self._flush()
-
+    @alone
     def update_leaves(self, leaves: pa.Array) -> None:
         """Count leaves of the hierarchy, without nulls, in their order."""
-        if not len(leaves):
-            return
-        if self._total + len(leaves) > LARGEST_TOTAL:
-            raise DataError(f"A sketch counts at most {LARGEST_TOTAL} events; start another.")
-        if not self._total:
-            self._open()
-        if isinstance(self.hierarchy, IntegerHierarchy):
-            words = np.asarray(leaves.to_numpy(zero_copy_only=True), np.uint64)
-            update_levels(self._tables, words, self.hierarchy.shifts[1:])
-        else:
-            self._count_nodes(leaves)
-        self._total += len(leaves)
-        for level in self._levels:
-            level._keys.total = self._total
+        self.flush()
+        self._count(self._check_leaves([leaves]))
 
-    def estimate(self, keys: Any, level: int | None = None) -> Counts:
-        """Counts of the nodes of keys at a level (the leaves by default), 0 for those not tracked."""
+    @alone
+    def estimate(self, keys: Data, level: int | None = None) -> Counts:
+        """Return the counts of the nodes of keys, 0 for those not tracked.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys of the hierarchy; none may be null or malformed.
+        level : int, optional
+            The level of the nodes, 0 for the root; the leaves by default.
+        """
         depth = self.hierarchy.height if level is None else level
         check_count("level", depth, least=0, most=self.hierarchy.height)
-        self._flush()
+        self.flush()
         found = [self._estimates(leaves, depth) for leaves in self._asked(keys)]
         return np.concatenate([np.zeros(0, np.int64), *found])
 
     def public(self) -> Public:
         """Return the numbers that no data changes: equal before and after counting."""
-        return replace(
-            self._levels[0].public(), unit=self.unit, height=self.hierarchy.height, shape=LevelCounters
-        )
+        height = self.hierarchy.height
+        return replace(self._levels[0].public(), unit=self.unit, height=height, shape=LevelCounters)
 
+    @alone
     def shape(self) -> LevelCounters:
-        """The number of events, and floor and candidates of every level below the root."""
-        self._flush()
-        levels = tuple(replace(self._typed(level.shape()), unit=self.unit) for level in self._levels)
+        """Return the number of events, and floor and candidates of every level below the root."""
+        self.flush()
+        levels = tuple(self._typed(level.shape()) for level in self._levels)
         return LevelCounters(self.hierarchy, self._total, levels)
 
-    def merge(self, other: Any) -> NoReturn:
-        """Refuse: the floors of merged sketches move in another way than those of one stream."""
+    def merge(self, other: object) -> NoReturn:
+        """Refuse: between neighbours, floors of merged sketches differ otherwise than those of one stream."""
         raise NotProvedError(
             "HierarchySketch is proved for one stream and cannot be merged; count all parts with one sketch,"
             ' or use hc.tree with method="offline".'
         )
 
-    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
-        """What is written of the sketch."""
-        self._flush()
-        fields: dict[str, Any] = {
+    @alone
+    def contents(self) -> Contents:
+        """Return the kind, header fields and arrays that `save` writes."""
+        self.flush()
+        levels = [level.contents() for level in self._levels]
+        fields = {
             "id": self.id,
             "hierarchy": _check_named(self.hierarchy),
             "counters": self.counters,
+            "levels": [level.fields for level in levels],
+            "total": self._total,
         }
-        arrays: codec.Arrays = {}
-        fields["levels"] = []
-        for index, level in enumerate(self._levels, start=1):
-            _, own, of_level = level.parts()
-            fields["levels"].append(own)
-            arrays |= {f"{index}:{name}": array for name, array in of_level.items()}
-        return "hierarchy", {**fields, "total": self._total}, arrays
+        arrays = {
+            f"{index}:{name}": array
+            for index, level in enumerate(levels, start=1)
+            for name, array in level.arrays.items()
+        }
+        return Contents("hierarchy", fields, arrays)
 
     @classmethod
-    def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> HierarchySketch:
-        """The sketch of which this was written."""
+    def from_contents(cls, contents: Contents) -> HierarchySketch:
+        """Return the sketch that `contents` described, or raise if it describes none."""
+        fields, arrays = contents.fields, dict(contents.arrays)
         sketch = cls(named_hierarchy(fields["hierarchy"]), fields["counters"])
+        check_memory(len(sketch._levels) * SpaceSaving.memory_bound(sketch.counters), arrays)
         need("levels", len(fields["levels"]) == len(sketch._levels))
         sketch.id = check_id(fields["id"])
         sketch._total = fields["total"]
         for index, own in enumerate(fields["levels"]):
             prefix = f"{index + 1}:"
-            of_level = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-            sketch._levels[index] = SpaceSaving.from_parts(own, of_level)
+            names = [name for name in arrays if name.startswith(prefix)]
+            of_level = {name.removeprefix(prefix): arrays.pop(name) for name in names}
+            sketch._levels[index] = SpaceSaving.from_contents(Contents("space-saving", own, of_level))
             sketch._check_read(index)
-        need("arrays", len(arrays) == sum(len(level.parts()[2]) for level in sketch._levels))
+        need("arrays", not arrays)
         if sketch._total:
-            sketch._join()
+            sketch._open()
         return sketch
 
     def _check_read(self, index: int) -> None:
@@ -160,32 +183,56 @@ class HierarchySketch(SavedSketch):
         need("counters", level.counters == self.counters)
         need("total", type(self._total) is int and level.total == self._total)
         if self._total:
-            keys = level._key_array(level._keys.entries())
+            keys = level.key_array(level.entries())
             need("keys", keys.type == self.hierarchy.leaf_type)
-            need("keys", are_nodes(self.hierarchy, keys, index + 1))
+            need("keys", _are_nodes(self.hierarchy, keys, index + 1))
 
     def _typed(self, level: FloorCounters) -> FloorCounters:
-        """An empty sketch has no type of its own yet."""
-        return replace(level, keys=level.keys.cast(self.hierarchy.leaf_type))
+        """Return a shape with the unit, and with a type of keys, which an empty sketch lacks."""
+        return replace(level, keys=level.keys.cast(self.hierarchy.leaf_type), unit=self.unit)
 
-    def _open(self) -> None:
-        """Make the tables, now that there is something to count."""
-        for level in self._levels:
-            level._keys.open(self.hierarchy.leaf_type)
-        self._join()
+    def _open(self) -> list[CounterTable]:
+        """Return the tables of all levels; they are made at the first key."""
+        tables = [level.open(self.hierarchy.leaf_type) for level in self._levels]
+        if isinstance(self.hierarchy, IntegerHierarchy) and self._tables is None:
+            self._tables = side_by_side(tables)
+        return tables
 
-    def _join(self) -> None:
-        """Let one kernel walk through the tables of all levels."""
-        if isinstance(self.hierarchy, IntegerHierarchy):
-            self._tables = side_by_side([level._keys.table for level in self._levels])
+    def _checked(self, keys: Data, on_bad: str = "drop") -> list[pa.Array]:
+        """Return the leaves of a batch, or raise; no level has changed yet."""
+        found = (good_leaves(self.hierarchy, array, on_bad) for array in key_arrays(keys))
+        return self._check_leaves([leaves for leaves in found if len(leaves)])
 
-    def _count_nodes(self, leaves: pa.Array) -> None:
+    def _check_leaves(self, batches: list[pa.Array]) -> list[pa.Array]:
+        """Return leaves that can be counted, or raise; a node is never longer than its leaf."""
+        for leaves in batches:
+            if pa.types.is_binary(leaves.type):
+                check_lengths(octets(leaves))
+        if self._total + sum(map(len, batches)) > LARGEST_TOTAL:
+            raise DataError(TOO_MANY)
+        return batches
+
+    def _count(self, batches: Sequence[pa.Array]) -> None:
+        """Count leaves that were checked."""
+        for leaves in batches:
+            tables = self._open()
+            if isinstance(self.hierarchy, IntegerHierarchy):
+                words = np.asarray(leaves.to_numpy(zero_copy_only=True), np.uint64)
+                update_levels(self._tables, words, self.hierarchy.shifts[1:])
+            else:
+                self._count_nodes(tables, leaves)
+            self._total += len(leaves)
+            for level in self._levels:
+                level.counted(len(leaves))
+
+    def _count_nodes(self, tables: Sequence[CounterTable], leaves: pa.Array) -> None:
+        """Count the nodes of leaves on every level, in blocks that stay in cache."""
         for start in range(0, len(leaves), BLOCK_OF_LEAVES):
-            spans = node_spans(self.hierarchy, leaves.slice(start, BLOCK_OF_LEAVES))
-            for level, (data, begins, ends) in zip(self._levels, spans, strict=True):
-                level._keys.table.count_spans(data, begins, ends)
+            spans = _node_spans(self.hierarchy, leaves.slice(start, BLOCK_OF_LEAVES))
+            for table, (data, begins, ends) in zip(tables, spans, strict=True):
+                table.count_spans(data, begins, ends)
 
-    def _asked(self, keys: Any) -> Iterator[pa.Array]:
+    def _asked(self, keys: Data) -> Iterator[pa.Array]:
         for array in asked_arrays(keys):
             leaves = self.hierarchy.leaves(array)
             if leaves.null_count:
@@ -197,10 +244,11 @@ class HierarchySketch(SavedSketch):
             return np.full(len(leaves), self._total, np.int64)
         return self._levels[level - 1].estimate(self.hierarchy.nodes(leaves, level))
 
-    def _flush(self) -> None:
-        waiting, self._buffer = self._buffer, []
-        if waiting:
-            self.update(waiting)
+    def _count_batch(self, keys: Sequence[object]) -> None:
+        self._count(self._checked(keys))
+
+    def _check_batch(self, keys: Sequence[object]) -> None:
+        self._checked(keys)
 
 
 def _check_named(hierarchy: Hierarchy) -> str:
@@ -215,3 +263,36 @@ def _check_named(hierarchy: Hierarchy) -> str:
             " that a name like ipv4/8 describes."
         )
     return hierarchy.name
+
+
+def _node_spans(hierarchy: Hierarchy, leaves: pa.Array) -> Iterator[Spans]:
+    """Yield (data, begins, ends) of the nodes at level 1, 2, ...: node i is data[begins[i] : ends[i]]."""
+    if isinstance(hierarchy, ComponentHierarchy):
+        read = octets(leaves)
+        begins, ends = component_spans(read.data, read.offsets, hierarchy.height)
+        yield from ((read.data, begins, level) for level in ends)
+    else:
+        for level in range(1, hierarchy.height + 1):
+            yield _span(hierarchy.nodes(leaves, level))
+
+
+def _span(nodes: pa.Array) -> Spans:
+    """Return data, begins and ends of byte strings."""
+    if not pa.types.is_fixed_size_binary(nodes.type):
+        read = octets(nodes)
+        return read.data, read.offsets[:-1], read.offsets[1:]
+    places = np.arange(nodes.offset, nodes.offset + len(nodes) + 1, dtype=np.uint64)
+    bounds = np.uint64(nodes.type.byte_width) * places
+    return np.frombuffer(nodes.buffers()[1], np.uint8), bounds[:-1], bounds[1:]
+
+
+def _are_nodes(hierarchy: Hierarchy, nodes: pa.Array, level: int) -> bool:
+    """Return whether nodes that were read can be nodes of a level: below the one root, and not deeper."""
+    if not hierarchy.nodes(nodes, level).equals(nodes):
+        return False
+    if isinstance(hierarchy, ComponentHierarchy):
+        zeros = pc.count_substring(nodes, BETWEEN)
+        return bool(pc.all(pc.equal(zeros, level - 1)).as_py())
+    if isinstance(hierarchy, IntegerHierarchy):
+        return not (nodes.to_numpy() >> hierarchy.shifts[0]).any()
+    return True

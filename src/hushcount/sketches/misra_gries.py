@@ -1,87 +1,125 @@
-"""Misra-Gries (Lebeda and Tětek 2023, Algorithm 1): counters that all decrease when a new key finds none
-at zero."""
+"""Misra-Gries (Lebeda and Tětek 2023, Algorithm 1).
+
+When all counters are in use and none is zero, a new key decrements every counter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts
+from hushcount.privacy import EVENT
 from hushcount.secure import fresh_key
 from hushcount.shapes import FloorCounters, Public
-from hushcount.sketches import codec
-from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
-from hushcount.sketches.counter_sketch import CounterSketch
-from hushcount.sketches.space_saving import SPREAD_BYTES, SPREAD_WORDS, check_counters
+from hushcount.sketches.base import CounterSketch, alone
+from hushcount.sketches.held import Held, check_memory, need
+from hushcount.sketches.merged import MergedCounters, Side, heights, merge
+from hushcount.sketches.space_saving import SPREAD_BYTES, SPREAD_WORDS, SpaceSaving, check_counters
 from hushcount.sketches.table import CounterTable, Rule
 
 if TYPE_CHECKING:
-    from hushcount.sketches.merged import MergedCounters
+    from hushcount.files.container import Contents
+    from hushcount.keys.memory import Data
 
 
-class MisraGries(CounterSketch):
+class MisraGries(CounterSketch[CounterTable]):
     """`counters` keys; a key's counter is at most its true count, and at most `error_bound` below it.
 
-    A key whose counter is at zero stays until another needs the counter; among those the first in the
-    order of a keyed hash gives way, which no stream can influence.
+    A key whose counter is zero stays until another needs the counter. Of several such keys the first in the
+    order of a keyed hash is evicted, an order that no stream can influence.
 
+    Parameters
+    ----------
+    counters : int
+        The number of keys that can be tracked, 2 to 4,194,304.
+
+    Examples
+    --------
     >>> sketch = MisraGries(counters=2)
     >>> sketch.update(["a", "b", "a", "c"])
     >>> sketch.estimate(["a", "b", "c"]).tolist(), sketch.error_bound
     ([1, 0, 0], 1)
     """
 
+    memory_bound = staticmethod(SpaceSaving.memory_bound)
+
     def __init__(self, counters: int = 4096) -> None:
         self.counters = check_counters(counters)
         self._order = fresh_key()
+        self._first_floor = 0  # of a sketch that was read, the floor it was written with
         super().__init__()
 
     @property
+    @alone
     def error_bound(self) -> int:
         """How often all counters were decremented."""
-        self._keys.flush()
-        return self._keys.table.floor if self._keys.table is not None else 0
+        self.flush()
+        return 0 if self._table is None else self._table.decrements
 
-    def estimate(self, keys: Any) -> npt.NDArray[np.int64]:
-        """Counters of keys, 0 for those not tracked."""
-        return np.maximum(self._keys.lookup(keys) - self.error_bound, 0)
+    @alone
+    def estimate(self, keys: Data) -> Counts:
+        """Return the counters of keys, 0 for those not tracked.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys to look up; none may be null.
+        """
+        counts: Counts = np.maximum(super().estimate(keys) - self.error_bound, 0)
+        return counts
 
     def public(self) -> Public:
         """Return the numbers that no data changes: equal before and after counting."""
         return Public(self.counters, self.counters + 1, unit=self.unit, shape=FloorCounters)
 
+    @alone
     def shape(self) -> FloorCounters:
-        """The decrements as floor, and all tracked keys with their counters above it."""
-        entries = self._keys.entries()
-        keys = self._key_array(entries)
-        floor, size = self.error_bound, self.counters
-        return FloorCounters(keys, entries.counts, floor, size, size + 1, self.unit)
+        """Return the decrements as floor, and all tracked keys with their counters above it."""
+        entries = self.entries()
+        keys, size = self.key_array(entries), self.counters
+        return FloorCounters(keys, entries.counts, self.error_bound, size, size + 1, self.unit)
 
-    def merge(self, other: Any) -> MergedCounters:
-        """A new summary of both streams; how its neighbours differ is another matter, so is its type."""
-        from hushcount.sketches.merged import merge
+    def merge(self, other: object) -> MergedCounters:
+        """Return a sketch of both streams. Merging raises the sensitivity, so the result has its own type.
 
+        Parameters
+        ----------
+        other : MisraGries, SpaceSaving or what they merge to
+            A sketch of other events, with as many counters and keys of the same type.
+        """
         return merge(self, other)
 
-    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
-        """What is written of the sketch."""
-        entries = self._keys.entries()
-        order = self._order.hex()
-        fields = header_of(self._keys, counters=self.counters, floor=self.error_bound, order=order)
-        return "misra-gries", fields, entry_arrays(entries)
+    @alone
+    def side(self) -> Side:
+        """Return the positive counters, to be merged."""
+        shape = self.shape()
+        held = Held(*heights(shape, self._key_type), floor=shape.floor, total=self._total)
+        return Side(held, shape.candidates, (self.id,), EVENT)
+
+    @alone
+    def contents(self) -> Contents:
+        """Return the kind, header fields and arrays that `save` writes."""
+        order, floor = self._order.hex(), self.error_bound
+        return self._saved_as("misra-gries", counters=self.counters, floor=floor, order=order)
 
     @classmethod
-    def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> MisraGries:
-        """The sketch of which this was written."""
+    def from_contents(cls, contents: Contents) -> MisraGries:
+        """Return the sketch that `contents` described, or raise if it describes none."""
+        fields = contents.fields
+        need("order", len(fields["order"]) == 32)
         sketch = cls(fields["counters"])
+        check_memory(cls.memory_bound(sketch.counters), contents.arrays)
         sketch._order = bytes.fromhex(fields["order"])
-        restore(sketch._keys, fields, entries_from(arrays), fields["floor"], sketch._order)
+        sketch._first_floor = fields["floor"]
+        sketch._restore(contents, fields["floor"])
         return sketch
 
-    def _table(self, of_bytes: bool) -> CounterTable:
+    def _new_table(self, of_bytes: bool) -> CounterTable:
         spread = SPREAD_BYTES if of_bytes else SPREAD_WORDS
         table = CounterTable(self.counters, Rule.MISRA_GRIES, of_bytes=of_bytes, spread=spread)
-        table.rewind(self._order, floor=0)  # ranked from the first key on as any copy of it will be
+        table.rewind(
+            self._order, self._first_floor
+        )  # the same hash in every copy, so that all evict in the same order
         return table

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from hushcount.errors import ParameterError
-from hushcount.privacy import check_count
+from hushcount.privacy import EVENT, check_count
 from hushcount.shapes import FloorCounters, Public
-from hushcount.sketches import codec
-from hushcount.sketches.base import entries_from, entry_arrays, header_of, restore
-from hushcount.sketches.counter_sketch import CounterSketch
+from hushcount.sketches import table
+from hushcount.sketches.base import CounterSketch, alone
+from hushcount.sketches.held import Held, check_memory
+from hushcount.sketches.merged import MergedCounters, Side, heights, merge
 from hushcount.sketches.table import CounterTable, Entries, Rule
 
 if TYPE_CHECKING:
-    from hushcount.sketches.merged import MergedCounters
+    from hushcount.files.container import Contents
 
 LARGEST_COUNTERS = 1 << 22
 SPREAD_WORDS = 6
 SPREAD_BYTES = 5
 
 
-class SpaceSaving(CounterSketch):
+class SpaceSaving(CounterSketch[CounterTable]):
     """Counters for at most `counters` keys; a new key takes over the smallest counter.
 
-    Among the keys of the smallest count, the one updated most recently gives way. A tracked key's count
+    Among the keys of the smallest count, the one updated most recently is evicted. A tracked key's count
     is at least its true count and at most `error_bound` above it; a key that is not tracked occurred at
-    most `error_bound` times.
+    most `error_bound` times. Memory never exceeds `memory_bound`.
 
+    Parameters
+    ----------
+    counters : int
+        The number of keys that can be tracked, 2 to 4,194,304.
+
+    Examples
+    --------
     >>> sketch = SpaceSaving(counters=2)
     >>> sketch.update(["a", "b", "a", "c"])
     >>> sketch.estimate(["a", "b", "c"]).tolist(), sketch.error_bound
@@ -41,45 +48,73 @@ class SpaceSaving(CounterSketch):
         self.counters = check_counters(counters)
         super().__init__()
 
+    @staticmethod
+    def memory_bound(counters: int, max_key_bytes: int = 0) -> int:
+        """Return the most bytes of memory that a sketch takes, whatever is counted.
+
+        Parameters
+        ----------
+        counters : int
+            The number of counters.
+        max_key_bytes : int
+            The length of the longest key in bytes; 0 for numbers, dates and other keys of up to 64 bits.
+        """
+        spread = SPREAD_BYTES if max_key_bytes else SPREAD_WORDS
+        return table.memory_bound(check_counters(counters), spread, max_key_bytes)
+
     @property
+    @alone
     def error_bound(self) -> int:
         """The floor: the smallest counter if all are in use, else 0."""
-        return _floor(self._keys.entries(), self.counters)
+        return _floor(self.entries(), self.counters)
 
     def public(self) -> Public:
         """Return the numbers that no data changes: equal before and after counting."""
         return Public(self.counters - 1, self.counters, unit=self.unit, shape=FloorCounters)
 
+    @alone
     def shape(self) -> FloorCounters:
-        """Floor and candidates: tracked keys without the one next in line for eviction, if all are in use."""
-        entries = self._keys.entries()
+        """Return floor and candidates: if all counters are in use, without the key to be evicted next."""
+        entries = self.entries()
         floor = _floor(entries, self.counters)
         kept = np.ones(len(entries), bool)
         if floor:
             kept[np.flatnonzero(entries.counts == floor)[-1]] = False
-        keys = self._key_array(entries).filter(pa.array(kept))
+        keys = self.key_array(entries).filter(pa.array(kept))
         size = self.counters
         return FloorCounters(keys, entries.counts[kept], floor, size - 1, size, self.unit)
 
-    def merge(self, other: Any) -> MergedCounters:
-        """A new summary of both streams; how its neighbours differ is another matter, so is its type."""
-        from hushcount.sketches.merged import merge
+    def merge(self, other: object) -> MergedCounters:
+        """Return a sketch of both streams. Merging raises the sensitivity, so the result has its own type.
 
+        Parameters
+        ----------
+        other : SpaceSaving, MisraGries or what they merge to
+            A sketch of other events, with as many counters and keys of the same type.
+        """
         return merge(self, other)
 
-    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
-        """What is written of the sketch."""
-        entries = self._keys.entries()
-        return "space-saving", header_of(self._keys, counters=self.counters), entry_arrays(entries)
+    @alone
+    def side(self) -> Side:
+        """Return the candidates as counts above the floor, which are those of Misra-Gries, to be merged."""
+        shape = self.shape()
+        held = Held(*heights(shape, self._key_type), floor=shape.floor, total=self._total)
+        return Side(held, shape.candidates, (self.id,), EVENT)
+
+    @alone
+    def contents(self) -> Contents:
+        """Return the kind, header fields and arrays that `save` writes."""
+        return self._saved_as("space-saving", counters=self.counters)
 
     @classmethod
-    def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> SpaceSaving:
-        """The sketch of which this was written."""
-        sketch = cls(fields["counters"])
-        restore(sketch._keys, fields, entries_from(arrays))
+    def from_contents(cls, contents: Contents) -> SpaceSaving:
+        """Return the sketch that `contents` described, or raise if it describes none."""
+        sketch = cls(contents.fields["counters"])
+        check_memory(cls.memory_bound(sketch.counters), contents.arrays)
+        sketch._restore(contents)
         return sketch
 
-    def _table(self, of_bytes: bool) -> CounterTable:
+    def _new_table(self, of_bytes: bool) -> CounterTable:
         spread = SPREAD_BYTES if of_bytes else SPREAD_WORDS
         return CounterTable(self.counters, Rule.SPACE_SAVING, of_bytes=of_bytes, spread=spread)
 

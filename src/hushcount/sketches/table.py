@@ -1,4 +1,8 @@
-"""The table behind the counter sketches: keys, counts, and the order of their last updates."""
+"""The hash table behind the counter sketches: keys, their counts, and the order of their last updates.
+
+Layout and invariants of the arrays are described in `_kernels/table.py`; this class owns the arrays, gives
+the kernels room, and turns what they keep back into entries.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from hushcount.compiled.arrays import Octets, Words
+from hushcount.compiled.arrays import Counts, Octets, Words
 from hushcount.errors import DataError
 from hushcount.keys.arrays import ByteKeys, Keys
 from hushcount.secure import fresh_key
@@ -20,12 +25,12 @@ from hushcount.sketches._kernels import entries as kernels
 from hushcount.sketches._kernels import table as layout
 from hushcount.sketches._kernels import update
 
-Counts = npt.NDArray[np.int64]
 Offsets = npt.NDArray[np.uint32] | Words
 
-LEAST_SLOTS = 256
-LEAST_ARENA = 1 << 14
+SMALLEST_SLOTS = 256
+SMALLEST_ARENA = 1 << 14
 LARGEST_TOTAL = (1 << 39) - 1
+GRAIN = int(layout.GRAIN) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,51 @@ class Entries:
         return len(self.counts)
 
 
+NO_ENTRIES = Entries(np.zeros(0, np.uint64), np.zeros(0, np.int64))
+
+
+class Prepared(NamedTuple):
+    """A batch that was converted and checked as a whole: the type of its keys, and arrays for a kernel."""
+
+    kind: pa.DataType | None
+    batches: list[Keys]
+
+    @property
+    def rows(self) -> int:
+        """The number of keys."""
+        return sum(map(len, self.batches))
+
+
+class Counters(Protocol):
+    """What a counter sketch needs of the table behind it."""
+
+    @property
+    def decrements(self) -> int:
+        """How often all counters have been decremented."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of memory that the table has reserved."""
+        ...
+
+    def count(self, keys: Keys) -> None:
+        """Count keys in their order."""
+        ...
+
+    def lookup(self, keys: Keys) -> Counts:
+        """Return the counts of keys, 0 for those not tracked."""
+        ...
+
+    def entries(self) -> Entries:
+        """Return all tracked keys."""
+        ...
+
+    def restore(self, entries: Entries) -> None:
+        """Fill an empty table with entries."""
+        ...
+
+
 class Rule(Enum):
     """What happens to a new key when all counters are in use; EXACT tables grow before that."""
 
@@ -48,114 +98,148 @@ class Rule(Enum):
 
 
 class CounterTable:
-    """At most `counters` keys, with at least `spread` places for each."""
+    """At most `counters` keys, with at least `spread` slots for each."""
 
     def __init__(self, counters: int, rule: Rule, *, of_bytes: bool, spread: int) -> None:
-        slots = max(LEAST_SLOTS, -(-spread * counters // 4) * 4)
+        slots = _slots(counters, spread)
         evicts = rule is not Rule.EXACT
         window = int(layout.WINDOW) if evicts else 1
         self.counters = counters
+        self.rule = rule
         self.of_bytes = of_bytes
-        self._table = layout.Table(
+        self._arrays = layout.TableArrays(
             rows=_zeros(2 * slots),
             passed=np.zeros(slots // 4, np.uint8),
             stacks=_stacks(window, counters) if evicts else np.zeros((1, 1), np.uint32),
             tops=np.zeros(window, np.int64),
             state=_fresh_state(counters, rule),
             refs=np.zeros(slots if of_bytes else 0, np.uint64),
-            arena=np.empty(LEAST_ARENA if of_bytes else 0, np.uint8),
+            arena=np.empty(SMALLEST_ARENA if of_bytes else 0, np.uint8),
         )
 
     @property
     def used(self) -> int:
-        """How many counters are in use."""
-        return int(self._table.state[layout.USED])
+        """The number of counters in use."""
+        return int(self._arrays.state[layout.USED])
 
     @property
-    def floor(self) -> int:
-        """How often all counters have been decremented (Misra-Gries)."""
-        return int(self._table.state[layout.FLOOR])
+    def decrements(self) -> int:
+        """How often all counters have been decremented; only Misra-Gries does so."""
+        return int(self._arrays.state[layout.FLOOR]) if self.rule is Rule.MISRA_GRIES else 0
 
     @property
-    def hash_key(self) -> bytes:
-        """The key of the hash that places keys and, for Misra-Gries, ranks them."""
-        return bytes(self._table.state[[layout.KEY, layout.ODD]].astype("<u8").tobytes())
+    def nbytes(self) -> int:
+        """The bytes of memory that the table has reserved."""
+        return sum(int(array.nbytes) for array in self._arrays)
 
     def rewind(self, hash_key: bytes, floor: int) -> None:
         """Give an empty table the hash key and floor of another, before its keys are restored."""
-        self._table.state[[layout.KEY, layout.ODD]] = _words_of(hash_key)
-        self._table.state[layout.FLOOR] = floor
+        self._arrays.state[[layout.KEY, layout.ODD]] = _words_of(hash_key)
+        self._arrays.state[layout.FLOOR] = floor
 
     def count(self, keys: Keys) -> None:
-        """Count keys in their order."""
+        """Count keys in their order; `check_lengths` has passed them."""
         if isinstance(keys, ByteKeys):
             self.count_spans(keys.data, keys.offsets[:-1], keys.offsets[1:])
         else:
-            update.update_integers(self._table, keys)
+            update.update_integers(self._arrays, keys)
 
     def count_spans(self, data: Octets, begins: Offsets, ends: Offsets) -> None:
         """Count the byte strings data[begins[i] : ends[i]] in their order."""
-        if len(ends) and int(ends[-1] - begins[0]) > layout.LONGEST < int((ends - begins).max()):
-            raise DataError(f"A key is longer than {layout.LONGEST} bytes; shorten or hash such keys first.")
-        done = update.update_bytes(self._table, data, begins, ends, 0)
+        done = update.update_bytes(self._arrays, data, begins, ends, 0)
         while done < len(begins):
             block = slice(done, done + layout.BLOCK)
-            lengths = ends[block] - begins[block]
-            self._make_room(int(lengths.sum(dtype=np.int64)) + 16 * len(lengths))
-            done = update.update_bytes(self._table, data, begins, ends, done)
+            self._make_room(_rounded_up(ends[block] - begins[block]))
+            done = update.update_bytes(self._arrays, data, begins, ends, done)
 
     def lookup(self, keys: Keys) -> Counts:
-        """Counts of keys, 0 for those not tracked."""
+        """Return the counts of keys, 0 for those not tracked."""
         if isinstance(keys, ByteKeys):
-            return np.asarray(kernels.lookup_bytes(self._table, keys.data, keys.offsets))
-        return np.asarray(kernels.lookup_integers(self._table, keys))
+            return np.asarray(kernels.lookup_bytes(self._arrays, keys.data, keys.offsets))
+        return np.asarray(kernels.lookup_integers(self._arrays, keys))
 
     def entries(self) -> Entries:
-        """All tracked keys, least recently updated first."""
-        words, places = layout.collect(self._table, np.uint64(0xFFFFFFFFFFFFFFFF))
+        """Return all tracked keys, least recently updated first."""
+        words, places = layout.collect(self._arrays, np.uint64(0xFFFFFFFFFFFFFFFF))
         counts = (words >> layout.CLOCK_BITS).astype(np.int64)
         if self.of_bytes:
-            data, offsets = kernels.gather_bytes(self._table, places)
+            data, offsets = kernels.gather_bytes(self._arrays, places)
             return Entries(ByteKeys(data, offsets), counts)
-        return Entries(self._table.rows[places] ^ self._table.state[layout.KEY], counts)
+        return Entries(self._arrays.rows[places] ^ self._arrays.state[layout.KEY], counts)
 
     def restore(self, entries: Entries) -> None:
         """Fill an empty table with what `entries` gave."""
         keys, counts = entries.keys, entries.counts.astype(np.uint64)
         if isinstance(keys, ByteKeys):
-            self._make_room(int(keys.offsets[-1]) + 16 * len(keys))
-            kernels.restore_bytes(self._table, keys.data, keys.offsets, counts)
+            self._make_room(_rounded_up(np.diff(keys.offsets)))
+            kernels.restore_bytes(self._arrays, keys.data, keys.offsets, counts)
         else:
-            kernels.restore_integers(self._table, keys, counts)
+            kernels.restore_integers(self._arrays, keys, counts)
 
     def _make_room(self, more: int) -> None:
-        """Compact the arena, into a larger one if need be, so that `more` bytes fit and as much again."""
-        live = kernels.live_bytes(self._table)
-        size = LEAST_ARENA
-        while size < 2 * live + more:
-            size *= 2
-        self._table = kernels.compact(self._table, np.empty(size, np.uint8))
+        """Move the bytes of tracked keys to the front of a new arena that has room for `more` bytes.
+
+        It is twice as large as what is tracked, so that at least as many bytes are stored before the next
+        move as this one copies.
+        """
+        tracked = int(kernels.live_bytes(self._arrays))
+        arena = np.empty(max(SMALLEST_ARENA, 2 * tracked + more), np.uint8)
+        self._arrays = kernels.compact(self._arrays, arena)
 
 
-def side_by_side(tables: Sequence[CounterTable]) -> layout.Table:
-    """Move tables of one size into common arrays, one row a table, which a kernel may walk through."""
-    parts = zip(*(table._table for table in tables), strict=True)
-    common = layout.Table(*(_rows_of(part) for part in parts))
+def memory_bound(counters: int, spread: int, max_key_bytes: int) -> int:
+    """Return the most bytes that a table can reserve; `max_key_bytes` 0 stands for keys of 64 bits.
+
+    While the bytes of keys are moved there are two arenas.
+    """
+    slots = _slots(counters, spread)
+    sorting = 24 * counters  # while a window is opened
+    fixed = 16 * slots + slots // 4 + 4 * int(layout.WINDOW) * counters + sorting + (1 << 12)
+    if not max_key_bytes:
+        return fixed
+    key = -(-max_key_bytes // GRAIN) * GRAIN
+    arena = max(SMALLEST_ARENA, (2 * counters + layout.BLOCK) * key)
+    return fixed + 8 * slots + 2 * arena
+
+
+def check_lengths(keys: Keys, longest: int = layout.LONGEST) -> None:
+    """Raise if a byte string is longer than a table, or whoever asks, can hold."""
+    if not isinstance(keys, ByteKeys) or not len(keys):
+        return
+    if int(keys.offsets[-1] - keys.offsets[0]) > longest < int(np.diff(keys.offsets).max()):
+        raise DataError(f"A key is longer than {longest} bytes; shorten or hash such keys first.")
+
+
+def side_by_side(tables: Sequence[CounterTable]) -> layout.TableArrays:
+    """Move tables of one size into common arrays, one row for each table, so that a kernel can visit all."""
+    common = layout.TableArrays(*map(_rows_of, zip(*(table._arrays for table in tables), strict=True)))
     for index, table in enumerate(tables):
-        table._table = layout.Table(*(part[index] for part in common))
+        table._arrays = layout.TableArrays(*(array[index] for array in common))
     return common
 
 
-def _rows_of(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    shape = (len(parts), *parts[0].shape)
-    size = len(parts) * parts[0].nbytes
-    common = _zeros(-(-size // 8)).view(np.uint8)[:size].view(parts[0].dtype).reshape(shape)
-    for row, part in zip(common, parts, strict=True):
-        row[...] = part
+def _rows_of(arrays: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
+    """Return one array with these as its rows."""
+    shape = (len(arrays), *arrays[0].shape)
+    size = len(arrays) * arrays[0].nbytes
+    common = _zeros(-(-size // 8)).view(np.uint8)[:size].view(arrays[0].dtype).reshape(shape)
+    for row, array in zip(common, arrays, strict=True):
+        row[...] = array
     return common
+
+
+def _slots(counters: int, spread: int) -> int:
+    """Return the number of slots, whole buckets of four."""
+    return max(SMALLEST_SLOTS, -(-spread * counters // 4) * 4)
+
+
+def _rounded_up(lengths: Offsets) -> int:
+    """Return how many bytes of the arena strings of these lengths take."""
+    return int((-(-lengths.astype(np.int64) // GRAIN) * GRAIN).sum())
 
 
 def _fresh_state(counters: int, rule: Rule) -> Words:
+    """Return the state of an empty table with a random hash key."""
     state = np.zeros(10, np.uint64)
     state[layout.COUNTERS] = counters
     state[layout.RULE] = rule.value
@@ -164,13 +248,14 @@ def _fresh_state(counters: int, rule: Rule) -> Words:
 
 
 def _words_of(hash_key: bytes) -> Words:
+    """Return the two words of a hash key; the second multiplies, so it must be odd."""
     words = np.frombuffer(hash_key, "<u8").astype(np.uint64)
     words[1] |= np.uint64(1)
     return words
 
 
 def _zeros(words: int) -> Words:
-    """Zeros that begin on a page, so that a bucket is one cache line; on large pages where there are any."""
+    """Return zeros that begin on a page, so that a bucket is one cache line; on large pages if possible."""
     pages = _private_pages(max(8 * words, 1))
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):
@@ -179,12 +264,13 @@ def _zeros(words: int) -> Words:
 
 
 def _private_pages(size: int) -> mmap.mmap:
-    """Memory of this process alone; by default a fork would write into the table of its parent."""
+    """Return memory of this process alone; by default a fork would write into the table of its parent."""
     if hasattr(mmap, "MAP_ANONYMOUS"):
         return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return mmap.mmap(-1, size)
 
 
 def _stacks(window: int, counters: int) -> npt.NDArray[np.uint32]:
+    """Return a stack for each count of the window, each with room for all counters."""
     words = -(-window * counters // 2)
     return _zeros(words).view(np.uint32)[: window * counters].reshape(window, counters)

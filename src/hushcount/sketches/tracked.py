@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from hushcount.files.container import Contents
 from hushcount.keys.arrays import from_kernel
-from hushcount.keys.memory import key_arrays
-from hushcount.keys.row_hash import RowHash, check_weights, key_of
+from hushcount.keys.memory import Data, key_arrays
+from hushcount.keys.row_hash import RowHash, key_of
 from hushcount.shapes import Public, TrackedCells
-from hushcount.sketches import codec
+from hushcount.sketches.base import SavedSketch, alone
 from hushcount.sketches.cells import LinearCells
-from hushcount.sketches.saved import SavedSketch
+from hushcount.sketches.held import need
 from hushcount.sketches.space_saving import SpaceSaving
 
 
@@ -25,6 +25,17 @@ class TrackedSketch(SavedSketch):
     Weights are +1 and -1 (and 0). A key whose count exceeds `total` / `counters` is tracked, as deletions
     only lower counts. The hash key is always fresh: the release is proved for random hashes only.
 
+    Parameters
+    ----------
+    kind : "count-min" or "count-sketch"
+        Which cells to keep.
+    counters : int
+        The number of keys that are tracked.
+    depth, width : int
+        The size of the cells.
+
+    Examples
+    --------
     >>> sketch = TrackedSketch("count-min", counters=8, depth=3, width=64)
     >>> sketch.update(["a", "b", "a"], weights=[1, 1, -1])
     >>> sketch.total
@@ -32,18 +43,15 @@ class TrackedSketch(SavedSketch):
     """
 
     def __init__(self, kind: str, counters: int, depth: int, width: int) -> None:
+        super().__init__()
         self._keys = SpaceSaving(counters)
         self._cells = LinearCells(RowHash(kind, depth, width, key_of(None)), 1, partial=True)
+        self.id = self._keys.id
         self.total = 0
 
     @property
-    def id(self) -> str:
-        """A random name of this sketch, kept when it is saved."""
-        return self._keys.id
-
-    @property
     def counters(self) -> int:
-        """How many keys are tracked at most."""
+        """The number of keys that are tracked."""
         return self._keys.counters
 
     @property
@@ -54,7 +62,7 @@ class TrackedSketch(SavedSketch):
 
     @property
     def key_type(self) -> pa.DataType | None:
-        """The Arrow type of the keys, once there are any."""
+        """The Arrow type of the keys; None before the first."""
         return self._cells.key_type
 
     @property
@@ -62,28 +70,34 @@ class TrackedSketch(SavedSketch):
         """The largest number of additions of a key that is not tracked."""
         return self._keys.error_bound
 
-    def update(self, keys: Any, weights: Any = None) -> None:
-        """Add (weight 1) or delete (weight -1) a batch of keys; `total` counts both."""
-        if weights is None:
-            for array in key_arrays(keys):
-                self._cells.update(array)
-                self._keys.update(array)
-                self.total += len(array)
-            return
-        arrays = list(key_arrays(keys))
-        whole = pa.concat_arrays(arrays) if arrays else pa.array([], pa.string())
-        values = check_weights(weights, 1)
-        self._cells.update(whole, values)
-        self._keys.update(whole.filter(pa.array(values > 0)))
-        self.total += int(np.count_nonzero(values))
+    @alone
+    def update(self, keys: Data, weights: npt.ArrayLike | None = None) -> None:
+        """Add or delete a batch of keys, or none of them if one cannot be counted; `total` counts both.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys of one type.
+        weights : array or iterable of int, optional
+            1 (the default) adds a key, -1 deletes it, 0 does nothing.
+        """
+        arrays = list(key_arrays(keys)) or [pa.array([], pa.string())]
+        whole = pa.concat_arrays(arrays) if len(arrays) > 1 else arrays[0]
+        batch = self._cells.prepared(whole)
+        values = None if weights is None else self._cells.weights(batch, weights)
+        added = self._keys.prepared(whole if values is None else whole.filter(pa.array(values > 0)))
+        self._cells.add(batch, values)
+        self._keys.count(added)
+        self.total += batch.rows if values is None else int(np.count_nonzero(values))
 
     def public(self) -> Public:
         """Return the numbers that no data changes: equal before and after counting."""
         return Public(parts=self.counters, unit=self.unit, shape=TrackedCells)
 
+    @alone
     def shape(self) -> TrackedCells:
-        """The cells, and all tracked keys with their hashes."""
-        entries = self._keys._keys.entries()
+        """Return the cells, and all tracked keys with their hashes."""
+        entries = self._keys.entries()
         kind = self._keys.key_type
         cells = replace(self._cells.shape(), unit=self.unit)
         if kind is None or not len(entries):
@@ -92,30 +106,32 @@ class TrackedSketch(SavedSketch):
         hashes = cells.hashing.hashes(entries.keys)
         return TrackedCells(cells, from_kernel(entries.keys, kind), hashes, self.counters, self.total)
 
-    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
-        """What is written of the sketch."""
-        kind, cells, cell_arrays = self._cells.parts()
-        _, keys, key_arrays_ = self._keys.parts()
-        fields = {"kind": kind, "cells": cells, "keys": keys, "total": self.total}
-        return "tracked", fields, {**key_arrays_, **cell_arrays}
+    @alone
+    def contents(self) -> Contents:
+        """Return the kind, header fields and arrays that `save` writes."""
+        cells, keys = self._cells.contents(), self._keys.contents()
+        fields = {"kind": cells.kind, "cells": cells.fields, "keys": keys.fields, "total": self.total}
+        return Contents("tracked", fields, {**keys.arrays, **cells.arrays})
 
     @classmethod
-    def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> TrackedSketch:
-        """The sketch of which this was written."""
+    def from_contents(cls, contents: Contents) -> TrackedSketch:
+        """Return the sketch that `contents` described, or raise if it describes none."""
+        fields, arrays = contents.fields, dict(contents.arrays)
+        cells = Contents(fields["kind"], fields["cells"], {"cells": arrays.pop("cells")})
         sketch = cls.__new__(cls)
-        cells = {"cells": arrays.pop("cells")}
-        sketch._cells = LinearCells.from_parts(fields["kind"], fields["cells"], cells)
-        sketch._keys = SpaceSaving.from_parts(fields["keys"], arrays)
+        SavedSketch.__init__(sketch)
+        sketch._cells = LinearCells.from_contents(cells)
+        sketch._keys = SpaceSaving.from_contents(Contents("space-saving", fields["keys"], arrays))
+        sketch.id = sketch._keys.id
         sketch.total = fields["total"]
         sketch._check_read()
         return sketch
 
     def _check_read(self) -> None:
-        """Raise unless additions, deletions and cells fit together."""
+        """Raise unless additions, deletions and cells agree."""
         cells, added = self._cells, self._keys.total
-        if (cells.max_weight, cells.partial) != (1, True):
-            raise ValueError("cells")
-        if type(self.total) is not int or self.total < added or cells.total != 2 * added - self.total:
-            raise ValueError("total")
-        if None not in (cells.key_type, self._keys.key_type) and cells.key_type != self._keys.key_type:
-            raise ValueError("key type")
+        need("cells", (cells.max_weight, cells.partial) == (1, True))
+        need("total", type(self.total) is int and self.total >= added)
+        need("total", cells.total == 2 * added - self.total)
+        kinds = {kind for kind in (cells.key_type, self._keys.key_type) if kind is not None}
+        need("key type", len(kinds) <= 1)

@@ -1,32 +1,37 @@
-"""UserMisraGries: the keys that most users hold, in a fixed number of counters (PAMG, Lebeda and Tětek
-2023, Algorithm 4)."""
+"""Numbers of users by key in a fixed number of counters (PAMG, Lebeda and Tětek 2023, Algorithm 4)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hushcount.compiled.arrays import Counts
 from hushcount.errors import DataError, KeyTypeError, ParameterError
+from hushcount.files.container import Contents
 from hushcount.keys.arrays import from_kernel, held_as, to_kernel
-from hushcount.keys.memory import key_arrays
+from hushcount.keys.memory import Data, column_array
 from hushcount.privacy import USER
 from hushcount.secure import fresh_key
 from hushcount.shapes import ManyKeys, Public
-from hushcount.sketches import codec
-from hushcount.sketches.held import Counts, Held, check_id
-from hushcount.sketches.saved import SavedSketch
+from hushcount.sketches.base import TOO_MANY, SavedSketch, alone
+from hushcount.sketches.held import Held, check_id
+from hushcount.sketches.merged import MergedCounters, Side, merge
 from hushcount.sketches.space_saving import check_counters
 from hushcount.sketches.table import LARGEST_TOTAL
 
-if TYPE_CHECKING:
-    from hushcount.sketches.merged import MergedCounters
+SMALLEST_BATCH = 1 << 16
 
-LEAST_ROWS = 1 << 16
+
+class UserRows(NamedTuple):
+    """Keys, and where the rows of each user begin; the last entry of `starts` is the number of rows."""
+
+    keys: pa.Array
+    starts: npt.NDArray[np.int64]
 
 
 class UserMisraGries(SavedSketch):
@@ -36,6 +41,13 @@ class UserMisraGries(SavedSketch):
     must come together, in one update or in updates that follow each other (a sketch that is saved and loaded
     takes whoever comes next for another user); the order of users must not depend on the data.
 
+    Parameters
+    ----------
+    counters : int
+        The number of keys that can be held, 2 to 4,194,304.
+
+    Examples
+    --------
     >>> sketch = UserMisraGries(counters=2)
     >>> sketch.update(["a", "b", "a", "c"], users=[1, 1, 2, 2])
     >>> sketch.estimate(["a", "b", "c"]).tolist(), sketch.error_bound
@@ -45,20 +57,21 @@ class UserMisraGries(SavedSketch):
     unit = USER
 
     def __init__(self, counters: int = 4096) -> None:
+        super().__init__()
         self.counters = check_counters(counters)
         self.id = fresh_key().hex()
         self._held = Held.nothing()
-        self._waiting = _Rows()
+        self._waiting = WaitingRows()
         self._read: Held | None = None
 
     @property
     def total(self) -> int:
-        """How many (user, key) pairs have been counted, each once."""
+        """The number of (user, key) pairs counted, each once."""
         return self._counted().total
 
     @property
     def key_type(self) -> pa.DataType | None:
-        """The Arrow type of the keys, once there are any."""
+        """The Arrow type of the keys; None before the first."""
         return self._counted().key_type
 
     @property
@@ -66,53 +79,79 @@ class UserMisraGries(SavedSketch):
         """How often all counters were decremented: at most total / (counters + 1)."""
         return self._counted().floor
 
-    def update(self, keys: Any, users: Any = None) -> None:
-        """Count a batch of rows; equal users that follow each other are one user. Null keys are left out.
+    @alone
+    def update(self, keys: Data, users: Data | None = None) -> None:
+        """Count a batch of rows, or none of them if one cannot be counted.
 
-        Without `users`, the batch is an Arrow array of structs with the fields `user` and `key`.
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            The key of each row; rows without one (null) are left out. Without `users`, an Arrow array of
+            structs with the fields `user` and `key`.
+        users : array, frame column or iterable
+            The user of each row, text or whole numbers. Equal users that follow each other are one user.
         """
         if users is None:
             keys, users = keys.field("key"), keys.field("user")
-        self._waiting.append(keys, users, self._held.key_type)
+        rows = self._waiting.checked(keys, users, self._held.key_type)
+        if self._held.total + self._waiting.rows + len(rows.keys) > LARGEST_TOTAL:
+            raise DataError(TOO_MANY)
+        self._waiting.append(rows)
         self._read = None
-        if self._waiting.rows >= max(LEAST_ROWS, self.counters):
-            rows = self._waiting.whole_users()
-            self._held = self._held if rows is None else _after(self._held, rows, self.counters)
+        if self._waiting.rows >= max(SMALLEST_BATCH, self.counters):
+            whole = self._waiting.whole_users()
+            self._held = self._held if whole is None else _after(self._held, whole, self.counters)
 
-    def estimate(self, keys: Any) -> Counts:
-        """Numbers of users of keys, 0 for those not held."""
+    def estimate(self, keys: Data) -> Counts:
+        """Return the numbers of users of keys, 0 for those not held.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys to look up; none may be null.
+        """
         return self._counted().estimate(keys)
 
-    def merge(self, other: Any) -> MergedCounters:
-        """A new summary of both; no user may be in both."""
-        from hushcount.sketches.merged import merge
+    def merge(self, other: object) -> MergedCounters:
+        """Return a sketch of the users of both. No user may be in both.
 
+        Parameters
+        ----------
+        other : UserMisraGries or what they merge to
+            A sketch of other users, with as many counters and keys of the same type.
+        """
         return merge(self, other)
+
+    def side(self) -> Side:
+        """Return the counts, to be merged."""
+        return Side(self._counted(), self.counters, (self.id,), USER)
 
     def public(self) -> Public:
         """Return the numbers that no data changes: equal before and after counting."""
         return Public(self.counters, self.counters + 1, unit=self.unit, moved=self.counters, shape=ManyKeys)
 
     def shape(self) -> ManyKeys:
-        """All keys that are held; one user can move as many as there are counters."""
+        """Return all keys that are held; one user can change as many counts as there are counters."""
         held = self._counted()
         return ManyKeys(held.key_array(), held.counts, self.counters, self.counters, self.counters + 1, USER)
 
-    def parts(self) -> tuple[str, dict[str, Any], codec.Arrays]:
-        """What is written of the sketch."""
+    def contents(self) -> Contents:
+        """Return the kind, header fields and arrays that `save` writes."""
         held = self._counted()
-        return "user-misra-gries", {"id": self.id, "counters": self.counters, **held.fields()}, held.arrays()
+        fields = {"id": self.id, "counters": self.counters, **held.fields()}
+        return Contents("user-misra-gries", fields, held.arrays())
 
     @classmethod
-    def from_parts(cls, fields: Mapping[str, Any], arrays: codec.Arrays) -> UserMisraGries:
-        """The sketch of which this was written."""
-        sketch = cls(fields["counters"])
-        sketch.id = check_id(fields["id"])
-        sketch._held = Held.from_parts(fields, arrays, sketch.counters)
+    def from_contents(cls, contents: Contents) -> UserMisraGries:
+        """Return the sketch that `contents` described, or raise if it describes none."""
+        sketch = cls(contents.fields["counters"])
+        sketch.id = check_id(contents.fields["id"])
+        sketch._held = Held.from_contents(contents, sketch.counters)
         return sketch
 
+    @alone
     def _counted(self) -> Held:
-        """The counts with all rows that wait, the last user's too, who may still go on."""
+        """Return the counts with all rows that wait, those of the last user too, who may still go on."""
         rows = self._waiting.all_users()
         if rows is None:
             return self._held
@@ -121,110 +160,99 @@ class UserMisraGries(SavedSketch):
         return self._read
 
 
-def _after(held: Held, rows: tuple[pa.Array, npt.NDArray[np.int64]], counters: int) -> Held:
-    """The state after users have been counted: keys as dense codes, those held first."""
+def _after(held: Held, rows: UserRows, counters: int) -> Held:
+    """Return the state after users have been counted: keys as dense codes, those held first."""
     from hushcount.sketches._kernels.user_misra_gries import count_users
 
-    keys, starts = rows
-    before = pa.array([], keys.type) if held.keys is None else held.keys
-    coded = pa.concat_arrays([before, keys]).dictionary_encode()
+    before = pa.array([], rows.keys.type) if held.keys is None else held.keys
+    coded = pa.concat_arrays([before, rows.keys]).dictionary_encode()
     codes = coded.indices.to_numpy().astype(np.int64)[len(before) :]
     counts = np.zeros(len(coded.dictionary), np.int64)
     counts[: len(before)] = held.counts
     places = np.zeros(counters, np.int64)
     places[: len(before)] = np.arange(len(before))
-    used, floor, pairs = count_users(codes, starts, counts, places, len(before))
-    if held.total + int(pairs) > LARGEST_TOTAL:
-        raise DataError(f"A sketch counts at most {LARGEST_TOTAL} events; start another.")
+    used, floor, pairs = count_users(codes, rows.starts, counts, places, len(before))
     kept = np.sort(places[:used])
     taken = coded.dictionary.take(pa.array(kept))
     return Held(taken, counts[kept] - floor, held.floor + int(floor), held.total + int(pairs))
 
 
-class _Rows:
-    """Rows that wait to be counted, and where their users begin."""
+@dataclass(frozen=True, slots=True)
+class CheckedRows:
+    """Rows that can be counted: keys in the type of the sketch, whether a user begins, and the last user."""
+
+    keys: pa.Array
+    begins: npt.NDArray[np.bool_]
+    last: pa.Scalar | None
+
+
+class WaitingRows:
+    """Rows that wait to be counted, because the last user among them may go on in the next batch."""
 
     def __init__(self) -> None:
         self.rows = 0
         self._keys: list[pa.Array] = []
         self._begins: list[npt.NDArray[np.bool_]] = []
         self._last: pa.Scalar | None = None
-        self._user_type: pa.DataType | None = None
 
-    def append(self, keys: Any, users: Any, kind: pa.DataType | None) -> None:
-        """Add a batch; nothing is added when it is refused."""
-        keys, users = _aligned(keys, users)
-        if not len(users):
-            return
-        if self._user_type not in (None, users.type):
-            raise KeyTypeError(f"users must be {self._user_type} as before, got {users.type}.")
-        kind = self._keys[0].type if self._keys else kind
-        held = _held(keys, kind)
-        begins = np.ones(len(users), np.bool_)
-        begins[1:] = pc.not_equal(users[1:], users[:-1]).to_numpy(zero_copy_only=False)
-        begins[0] = self._last is None or not self._last.equals(users[0])
-        self._keys.append(held)
-        self._begins.append(begins)
-        self._last, self._user_type = users[-1], users.type
-        self.rows += len(held)
+    def checked(self, keys: Data, users: Data, kind: pa.DataType | None) -> CheckedRows:
+        """Return a batch of rows that can follow those that wait, or raise; nothing changes yet."""
+        key_array, user_array = _aligned(keys, users)
+        if self._last is not None and self._last.type != user_array.type and len(user_array):
+            raise KeyTypeError(f"users must be {self._last.type} as before, got {user_array.type}.")
+        held = _in_type(key_array, self._keys[0].type if self._keys else kind)
+        begins = np.ones(len(user_array), np.bool_)
+        if len(begins):
+            begins[1:] = pc.not_equal(user_array[1:], user_array[:-1]).to_numpy(zero_copy_only=False)
+            begins[0] = self._last is None or not self._last.equals(user_array[0])
+        return CheckedRows(held, begins, user_array[-1] if len(begins) else None)
 
-    def whole_users(self) -> tuple[pa.Array, npt.NDArray[np.int64]] | None:
-        """All users but the last, who may go on; their rows no longer wait."""
+    def append(self, rows: CheckedRows) -> None:
+        """Add a batch that `checked` has returned."""
+        if rows.last is not None:
+            self._keys.append(rows.keys)
+            self._begins.append(rows.begins)
+            self._last = rows.last
+            self.rows += len(rows.keys)
+
+    def whole_users(self) -> UserRows | None:
+        """Take out and return all users but the last, who may go on."""
         keys, begins = pa.concat_arrays(self._keys), np.concatenate(self._begins)
         last = int(np.flatnonzero(begins)[-1])
         rest = keys[last:].unique()
         again = np.zeros(len(rest), np.bool_)
         again[0] = True
         self._keys, self._begins, self.rows = [rest], [again], len(rest)
-        return (keys[:last], _starts(begins[:last])) if last else None
+        return UserRows(keys[:last], _starts(begins[:last])) if last else None
 
-    def all_users(self) -> tuple[pa.Array, npt.NDArray[np.int64]] | None:
-        """All users; their rows go on waiting."""
+    def all_users(self) -> UserRows | None:
+        """Return all users; their rows go on waiting."""
         if not self.rows:
             return None
-        return pa.concat_arrays(self._keys), _starts(np.concatenate(self._begins))
+        return UserRows(pa.concat_arrays(self._keys), _starts(np.concatenate(self._begins)))
 
 
 def _starts(begins: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return where users begin, and the number of rows."""
     return np.append(np.flatnonzero(begins), len(begins)).astype(np.int64)
 
 
-def _aligned(keys: Any, users: Any) -> tuple[pa.Array, pa.Array]:
-    """Rows whose key is not null."""
-    keys, users = _array("keys", keys), _array("users", users)
-    users = users.cast(held_as(users.type))
-    _check_comparable(users.type)
-    if len(keys) != len(users):
-        raise ParameterError(f"keys and users must have equal length, got {len(keys)} and {len(users)}.")
-    if users.null_count:
+def _aligned(keys: Data, users: Data) -> tuple[pa.Array, pa.Array]:
+    """Return the keys and users of rows whose key is not null."""
+    key_array, user_array = column_array("keys", keys), column_array("users", users)
+    user_array = user_array.cast(held_as(user_array.type))
+    if len(key_array) != len(user_array):
+        raise ParameterError(
+            f"keys and users must have equal length, got {len(key_array)} and {len(user_array)}."
+        )
+    if user_array.null_count:
         raise DataError("users must not be null.")
-    if keys.null_count:
-        return keys.drop_null(), users.filter(keys.is_valid())
-    return keys, users
+    if key_array.null_count:
+        return key_array.drop_null(), user_array.filter(key_array.is_valid())
+    return key_array, user_array
 
 
-def _check_comparable(kind: pa.DataType) -> None:
-    """Raise unless a user equals themselves: not a number (nan) never does."""
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_nested(kind):
-        raise KeyTypeError(f"users must be text or whole numbers, got {kind}.")
-
-
-def _array(name: str, values: Any) -> pa.Array:
-    if isinstance(values, str | bytes):
-        raise KeyTypeError(f"{name} must be a batch, got one {type(values).__name__}.")
-    if hasattr(values, "__arrow_c_stream__") and not isinstance(values, pa.ChunkedArray):
-        values = pa.chunked_array(values)
-    try:
-        array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
-    except (pa.ArrowException, OverflowError, TypeError):
-        raise KeyTypeError(f"{name} must be values of one type, all text or whole numbers.") from None
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-
-
-def _held(keys: pa.Array, kind: pa.DataType | None) -> pa.Array:
-    """Keys in the type in which the sketch keeps them."""
-    arrays = [array for array in key_arrays(keys) if len(array)]
-    kind = held_as(arrays[0].type) if kind is None else kind
-    return pa.concat_arrays([from_kernel(to_kernel(array, kind), kind) for array in arrays])
+def _in_type(keys: pa.Array, kind: pa.DataType | None) -> pa.Array:
+    """Return keys in the type in which the sketch keeps them."""
+    kind = held_as(keys.type) if kind is None else kind
+    return from_kernel(to_kernel(keys, kind), kind) if len(keys) else pa.array([], kind)

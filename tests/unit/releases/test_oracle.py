@@ -19,7 +19,7 @@ from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.privacy import RESULT_ROW
 from hushcount.releases.oracle import CONTENTS, Oracle
 from hushcount.releases.oracle_intervals import at_least_half_of, oracle_interval
-from hushcount.sketches.codec import load
+from hushcount.sketches.kinds import load
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
 from hushcount.sketches.space_saving import SpaceSaving
 

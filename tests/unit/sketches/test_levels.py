@@ -13,7 +13,7 @@ from tests.fuzz.forging import MISFIT, put_together, refusal, taken_apart
 
 from hushcount.errors import DataError, KeyTypeError, NotProvedError, ParameterError
 from hushcount.hierarchies.parents import parent_function
-from hushcount.sketches.codec import load
+from hushcount.sketches.kinds import load
 from hushcount.sketches.levels import HierarchySketch
 from hushcount.sketches.table import LARGEST_TOTAL
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.property.streams import order_in
 
-from hushcount.sketches.codec import load
+from hushcount.sketches.kinds import load
 from hushcount.sketches.misra_gries import MisraGries
 
 

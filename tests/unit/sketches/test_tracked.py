@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import ParameterError, SketchFileError
-from hushcount.sketches.codec import encode, load, type_to_text
+from hushcount.files.container import Contents, encode, type_to_text
+from hushcount.sketches.kinds import load
 from hushcount.sketches.tracked import TrackedSketch
 
 
@@ -71,8 +72,8 @@ def test_bytes(tmp_path: Any) -> None:
 def test_forged_bytes_are_refused() -> None:
     sketch = TrackedSketch("count-min", counters=4, depth=3, width=64)
     sketch.update(["a", "b", "a"], weights=[1, 1, -1])
-    name, fields, arrays = sketch.parts()
-    cells = fields["cells"]
+    said = sketch.contents()
+    cells = said.fields["cells"]
     text = "The sketch is damaged: its parts do not fit together."
     changes: list[dict[str, Any]] = [
         *({"total": total} for total in (0, 1, 4, "3", 3.0, True)),
@@ -81,13 +82,9 @@ def test_forged_bytes_are_refused() -> None:
         {"cells": {**cells, "key_type": type_to_text(pa.int64())}},
     ]
 
-    class Forged:
-        def __init__(self, change: dict[str, Any]) -> None:
-            self.change = change
-
-        def parts(self) -> Any:
-            return name, {**fields, **self.change}, arrays
+    def forged(change: dict[str, Any]) -> bytes:
+        return encode(Contents(said.kind, {**said.fields, **change}, said.arrays))
 
     for change in changes:
-        assert refusal(SketchFileError, lambda change=change: load(encode(Forged(change)))) == text
-    assert load(encode(Forged({}))).total == 3
+        assert refusal(SketchFileError, lambda change=change: load(forged(change))) == text
+    assert load(forged({})).total == 3

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ from hushcount.jobs.spark.failures import on_spark, spark_module
 from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.secure import fresh_key
-from hushcount.sketches.codec import load
+from hushcount.sketches.kinds import load
 from hushcount.sketches.merged import MergedCounters
 from hushcount.sketches.shards import DealtByKey, shards_of
 from hushcount.sketches.space_saving import SpaceSaving
@@ -84,7 +84,7 @@ class ShardSketches:
         """Take over sketches as `shard_contents` returns them, in the order of their shards."""
         for content in keys.to_pylist():
             # A shard without rows is a shard like any other: how many have rows depends on the data.
-            sketch = load(content) if content else new_sketch(*self._made)
+            sketch = cast("ShardSketch", load(content)) if content else new_sketch(*self._made)
             self.sketches.append(sketch)
             self.total += sketch.total
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from hushcount.keys.arrays import sum_by_key
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import Claim, calibrate, check_shape, keep, lies_between
 from hushcount.mechanisms.counters.floor import ONE_STREAM
@@ -14,7 +15,6 @@ from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
 from hushcount.shapes import NOTHING_PUBLIC, Histogram, KeyShards, Public, Shape, Shards
-from hushcount.sketches.merged import sum_by_key
 
 if TYPE_CHECKING:
     from hushcount.mechanisms.base import Counts

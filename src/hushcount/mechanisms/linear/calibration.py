@@ -14,11 +14,10 @@ from functools import lru_cache
 import numpy as np
 
 from hushcount.errors import ParameterError
-from hushcount.keys.row_hash import COUNT_MIN, LONGEST_KEY
+from hushcount.keys.row_hash import COUNT_MIN, LONGEST_KEY, at_least_half
 from hushcount.mechanisms.thresholds import SAFETY
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.sketches.linear import at_least_half
 
 Law = DiscreteLaplace | DiscreteGaussian
 

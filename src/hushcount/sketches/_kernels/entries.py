@@ -25,7 +25,7 @@ from hushcount.sketches._kernels.table import (
     RULE,
     TOP,
     USED,
-    Table,
+    TableArrays,
     bucket_of,
     collect,
     home_of,
@@ -148,4 +148,4 @@ def compact(table: Any, arena: Any) -> Any:
             table.refs[slot] = (top << LENGTH_BITS) | length
             top += (length + GRAIN) & ~GRAIN
     table.state[TOP] = top
-    return Table(table.rows, table.passed, table.stacks, table.tops, table.state, table.refs, arena)
+    return TableArrays(table.rows, table.passed, table.stacks, table.tops, table.state, table.refs, arena)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hushcount.compiled.intrinsics import load64
 from hushcount.compiled.kernel import inlined, kernel
-from hushcount.sketches._kernels.table import Table
+from hushcount.sketches._kernels.table import TableArrays
 from hushcount.sketches._kernels.update import update_integers
 
 _U = np.uint64
@@ -58,7 +58,7 @@ def update_levels(tables: Any, leaves: Any, shifts: Any) -> Any:
         for level in range(shifts.size):
             for index in range(count):
                 nodes[index] = (leaves[start + index] >> shifts[level]) << shifts[level]
-            table = Table(
+            table = TableArrays(
                 tables.rows[level],
                 tables.passed[level],
                 tables.stacks[level],

@@ -41,7 +41,7 @@ LONGEST = (1 << 24) - 1
 GRAIN = _U(15)
 
 
-class Table(NamedTuple):
+class TableArrays(NamedTuple):
     """The arrays of one sketch; `refs` and `arena` hold byte strings and are empty for integers."""
 
     rows: Any
@@ -56,7 +56,7 @@ class Table(NamedTuple):
 @inlined
 def borrowed(table: Any) -> Any:
     """The table without ownership of its arrays, for the time of one call."""
-    return Table(
+    return TableArrays(
         borrow(table.rows),
         borrow(table.passed),
         borrow(table.stacks),

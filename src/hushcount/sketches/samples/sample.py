@@ -11,22 +11,32 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats, Words
 from hushcount.errors import DataError, ParameterError
-from hushcount.mechanisms.sampling.schemes import Scheme
 from hushcount.shapes import Histogram
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.noise.bits import Bits
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+class SamplingScheme(Protocol):
+    """With which probability a key of each count is sampled."""
+
+    def probability(self, counts: Counts) -> Floats:
+        """Return the probabilities."""
+        ...
+
+
+class RandomWords(Protocol):
+    """Independent uniform words of 64 bits."""
+
+    def words(self, count: int) -> Words:
+        """Return this many words."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ class WeightedSample:
 
     keys: pa.Array
     counts: Counts
-    scheme: Scheme
+    scheme: SamplingScheme
     seed: int | None = None
 
     words: ClassVar[str] = "a weighted sample"
@@ -58,7 +68,7 @@ class WeightedSample:
 
     def sum(
         self,
-        predicate: Callable[[Any], bool] | None = None,
+        predicate: Callable[[object], bool] | None = None,
         g: Callable[[Floats], Floats] | None = None,
     ) -> InverseProbability:
         """Estimate the sum of g(count), by default of the counts, over the keys a predicate selects."""
@@ -85,29 +95,29 @@ class WeightedSample:
         return WeightedSample(keys, np.concatenate([self.counts, other.counts]), self.scheme, self.seed)
 
 
-def coordinated_sample(shape: Histogram, scheme: Scheme, seed: int) -> WeightedSample:
+def coordinated_sample(shape: Histogram, scheme: SamplingScheme, seed: int) -> WeightedSample:
     """Sample aggregated counts by a hash of seed and key: not private, and not to be made so."""
     return _sample(shape, scheme, unit(key_hashes(shape.keys, seed)), seed)
 
 
-def fresh_sample(shape: Histogram, scheme: Scheme, bits: Bits) -> WeightedSample:
+def fresh_sample(shape: Histogram, scheme: SamplingScheme, bits: RandomWords) -> WeightedSample:
     """Sample aggregated counts by fresh randomness: not private by itself."""
     return _sample(shape, scheme, unit(bits.words(len(shape.counts))), None)
 
 
-def key_hashes(keys: pa.Array, seed: int) -> npt.NDArray[np.uint64]:
+def key_hashes(keys: pa.Array, seed: int) -> Words:
     """64-bit hashes of the keys, the same wherever seed and key are the same."""
     salt = int(seed).to_bytes(16, "big", signed=True)
     digests = (_digest(key, salt) for key in keys.to_pylist())
     return np.fromiter(digests, np.uint64, len(keys))
 
 
-def unit(words: npt.NDArray[np.uint64]) -> Floats:
+def unit(words: Words) -> Floats:
     """Words as numbers in [0, 1]."""
     return words.astype(np.float64) * np.float64(2.0**-64)
 
 
-def _sample(shape: Histogram, scheme: Scheme, uniforms: Floats, seed: int | None) -> WeightedSample:
+def _sample(shape: Histogram, scheme: SamplingScheme, uniforms: Floats, seed: int | None) -> WeightedSample:
     import pyarrow as pa
 
     chosen = uniforms < scheme.probability(shape.counts)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats, Words
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
-from hushcount.sketches.samples.sample import Counts, Floats, InverseProbability, key_hashes, unit
+from hushcount.secure import system_bytes
+from hushcount.sketches.samples.sample import InverseProbability, RandomWords, key_hashes, unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.noise.bits import Bits
+
+class SystemWords:
+    """Words of the operating system's secure generator."""
+
+    __slots__ = ()
+
+    def words(self, count: int) -> Words:
+        """Return this many independent uniform words."""
+        return np.frombuffer(system_bytes().bytes(8 * count), np.uint64)
 
 
 class BottomK:
@@ -28,18 +38,16 @@ class BottomK:
 
     __slots__ = ("_bits", "_entries", "power", "seed", "size")
 
-    def __init__(self, size: int, power: int, seed: int = 0, bits: Bits | None = None) -> None:
-        from hushcount.noise.bits import system_bits
-
+    def __init__(self, size: int, power: int, seed: int = 0, bits: RandomWords | None = None) -> None:
         if power not in (0, 1):
             raise ParameterError(f"power must be 0 or 1 to sample raw events, got {power}; aggregate first.")
         self.size = check_count("size", size)
         self.power = power
         self.seed = seed
-        self._bits = system_bits() if bits is None else bits
-        self._entries: dict[Any, tuple[float, int]] = {}
+        self._bits = SystemWords() if bits is None else bits
+        self._entries: dict[object, tuple[float, int]] = {}
 
-    def update(self, keys: Iterable[Any]) -> None:
+    def update(self, keys: Iterable[object]) -> None:
         """Take a batch of events."""
         import pyarrow as pa
 
@@ -70,7 +78,7 @@ class BottomK:
         return max(score for score, _ in self._entries.values()) if self._full else np.inf
 
     @property
-    def keys(self) -> list[Any]:
+    def keys(self) -> list[object]:
         """The sampled keys, by score."""
         ranked = sorted(self._entries, key=lambda key: self._entries[key][0])
         return ranked[: self.size]
@@ -105,7 +113,7 @@ class BottomK:
             return unit(key_hashes(distinct, self.seed))[codes]
         return -np.log(unit(self._bits.words(len(codes))) + 2.0**-65)
 
-    def _entered(self, distinct: list[Any], codes: Counts, scores: Floats) -> Counts:
+    def _entered(self, distinct: list[object], codes: Counts, scores: Floats) -> Counts:
         """How many events of each key came since it is, or could have been, in the sketch."""
         held = np.fromiter((key in self._entries for key in distinct), np.bool_, len(distinct))
         first = np.full(len(distinct), len(codes))
@@ -114,7 +122,7 @@ class BottomK:
         first[held] = 0
         return np.bincount(codes[np.arange(len(codes)) >= first[codes]], minlength=len(distinct))
 
-    def _absorb(self, keys: list[Any], scores: Floats, counts: Counts) -> None:
+    def _absorb(self, keys: list[object], scores: Floats, counts: Counts) -> None:
         threshold = self.threshold
         for key, score, count in zip(keys, scores.tolist(), counts.tolist(), strict=True):
             before = self._entries.get(key)

@@ -11,7 +11,7 @@ from hushcount.jobs.spark import files
 from hushcount.jobs.spark.release import top
 from hushcount.jobs.spark.shards import EVENTS, USERS, ShardSketches, ShardTask, new_sketch
 from hushcount.keys.columns import KeyColumns
-from hushcount.sketches.codec import load
+from hushcount.sketches.kinds import load
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 

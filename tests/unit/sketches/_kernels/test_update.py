@@ -62,16 +62,16 @@ def test_crowded_buckets_leave_holes_that_are_tidied_and_nothing_is_lost(of_byte
     stream = np.where(rng.random(24000) < 0.4, rng.zipf(1.2, 24000) % 60, rng.integers(0, 5000, 24000))
     keys = as_bytes(stream) if of_bytes else stream.tolist()
     table = crowded_table(Rule.SPACE_SAVING, of_bytes)
-    limit = table._table.rows.size >> 5
+    limit = table._arrays.rows.size >> 5
     holes = []
     for start in range(0, len(keys), 400):
         part = keys[start : start + 400]
         table.count(byte_keys(part) if of_bytes else np.array(part, U))
-        check_invariants(table._table)
-        holes.append(int(table._table.state[layout.HOLES]))
+        check_invariants(table._arrays)
+        holes.append(int(table._arrays.state[layout.HOLES]))
     assert max(holes) > limit, "the stream never called for tidying"
     assert any(after < before for before, after in pairwise(holes))
-    assert table._table.passed.any()
+    assert table._arrays.passed.any()
     assert_equals_reference(table, keys)
 
 
@@ -85,11 +85,11 @@ def test_crowded_misra_gries() -> None:
     rng = np.random.default_rng(4)
     stream = (rng.zipf(1.2, 12000) % 3000).tolist()
     sketch = MisraGries(CROWDED)
-    sketch._keys._table_of = lambda of_bytes: crowded_table(Rule.MISRA_GRIES, of_bytes)
+    sketch._new_table = lambda of_bytes: crowded_table(Rule.MISRA_GRIES, of_bytes)
     sketch.update(stream)
     check_invariants(table_of(sketch))
     heights, decrements = reference.misra_gries(stream, CROWDED, order_in(sketch))
-    assert dict(counted(sketch._keys.table)) == {key: h + decrements for key, h in heights.items()}
+    assert dict(counted(sketch._table)) == {key: h + decrements for key, h in heights.items()}
 
 
 @pytest.mark.parametrize("of_bytes", [False, True])
@@ -101,13 +101,13 @@ def test_the_clock_starts_again_without_changing_the_order(rest: int, of_bytes: 
     table = CounterTable(20, Rule.SPACE_SAVING, of_bytes=of_bytes, spread=6)
     for start in range(0, len(keys), 30):
         if start == 1500:
-            table._table.state[layout.CLOCK] = layout.LAST_TIME - U(rest)
+            table._arrays.state[layout.CLOCK] = layout.LAST_TIME - U(rest)
         part = keys[start : start + 30]
         table.count(byte_keys(part) if of_bytes else np.array(part, U))
         last = {key: index for index, key in enumerate(keys[: start + 30])}
         times = [last[key] for key, _ in counted(table)]
         assert times == sorted(times)
-    assert table._table.state[layout.CLOCK] < 5000
+    assert table._arrays.state[layout.CLOCK] < 5000
     assert_equals_reference(table, keys)
 
 
@@ -147,37 +147,37 @@ COLLIDING = [b"", b"a", b"b", b"same length 1", b"same length 2", b"prefix..", b
 def colliding_table(rule: Rule, count: int) -> CounterTable:
     table = CounterTable(len(COLLIDING), rule, of_bytes=True, spread=5)
     for item in items_of(COLLIDING):
-        kernels.insert(table._table, EQUAL_HASH, U(count), item)
+        kernels.insert(table._arrays, EQUAL_HASH, U(count), item)
     return table
 
 
 def test_keys_with_equal_hashes_stay_apart() -> None:
     table = colliding_table(Rule.SPACE_SAVING, 3)
-    bucket = U(layout.bucket_of(table._table, EQUAL_HASH))
+    bucket = U(layout.bucket_of(table._arrays, EQUAL_HASH))
     places = set()
     for find in (layout.search, layout.locate):
         for item in items_of(COLLIDING):
-            place, found = find(table._table, EQUAL_HASH, bucket, item)
+            place, found = find(table._arrays, EQUAL_HASH, bucket, item)
             assert found
             places.add(int(place))
         for item in items_of([b"c", b"same length 3", b"prefix.", b"x" * 21, b"\0\0"]):
-            assert not find(table._table, EQUAL_HASH, bucket, item)[1]
+            assert not find(table._arrays, EQUAL_HASH, bucket, item)[1]
     assert len(places) == len(COLLIDING)
     assert [key for key, _ in counted(table)] == COLLIDING
-    check_invariants(table._table)
+    check_invariants(table._arrays)
 
 
 def test_equal_hashes_at_zero_give_way_in_the_order_of_their_bytes() -> None:
     table = colliding_table(Rule.MISRA_GRIES, 2)
-    table._table.state[layout.FLOOR] = 2
-    kernels.close_restore(table._table)
-    stack = table._table.stacks[2, : table._table.tops[2]]
+    table._arrays.state[layout.FLOOR] = 2
+    kernels.close_restore(table._arrays)
+    stack = table._arrays.stacks[2, : table._arrays.tops[2]]
     top_first = [table_key(table, place) for place in stack[::-1].tolist()]
     assert top_first == sorted(COLLIDING)
 
 
 def table_key(table: CounterTable, place: int) -> bytes:
-    data, offsets = kernels.gather_bytes(table._table, np.array([place], np.uint32))
+    data, offsets = kernels.gather_bytes(table._arrays, np.array([place], np.uint32))
     return bytes(data.tobytes()[: int(offsets[1])])
 
 
@@ -215,9 +215,9 @@ def test_the_arena_is_compacted_and_grows(rule: Rule) -> None:
     arenas = set()
     for start in range(0, len(stream), 500):
         table.count(byte_keys(stream[start : start + 500]))
-        arenas.add(table._table.arena.ctypes.data)
+        arenas.add(table._arrays.arena.ctypes.data)
     assert len(arenas) > 2
-    assert int(table._table.state[layout.TOP]) <= table._table.arena.size
+    assert int(table._arrays.state[layout.TOP]) <= table._arrays.arena.size
     if rule is Rule.SPACE_SAVING:
         assert_equals_reference(table, stream)
     else:
@@ -263,8 +263,8 @@ def test_a_fork_leaves_the_table_of_its_parent_alone() -> None:
 
 @pytest.mark.parametrize(("of_bytes", "bound"), [(False, 24_000_000), (True, 32_000_000)])
 def test_the_default_table_takes_about_32_megabytes(of_bytes: bool, bound: int) -> None:
-    table = SpaceSaving(131072)._table(of_bytes)
+    table = SpaceSaving(131072)._new_table(of_bytes)
     if of_bytes:
         names = [b"example key %d" % number for number in range(131072)]
         table.count(byte_keys(names))
-    assert sum(array.nbytes for array in table._table) < bound
+    assert sum(array.nbytes for array in table._arrays) < bound

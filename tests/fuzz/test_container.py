@@ -22,7 +22,8 @@ from tests.fuzz.forging import (
 )
 
 from hushcount.errors import SketchFileError
-from hushcount.sketches.codec import load, type_to_text
+from hushcount.files.container import type_to_text
+from hushcount.sketches.kinds import load
 
 
 def loaded_or_refused(data: bytes) -> Any:

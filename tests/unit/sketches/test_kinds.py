@@ -14,7 +14,7 @@ import pytest
 from tests.fuzz.forging import KINDS, MISFIT, NUMBERS, TEXT, filled, put_together, refusal, taken_apart
 
 from hushcount.errors import DataError, SketchFileError
-from hushcount.sketches.codec import load, load_with_position
+from hushcount.sketches.kinds import load, load_with_position
 
 CHECKSUM = "The sketch is damaged: its checksum does not fit."
 FOREIGN = "The sketch is not a hushcount sketch."
