@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from hushcount.errors import DataError
 from hushcount.mechanisms.registry import MECHANISMS
@@ -80,8 +80,7 @@ def explain(name: str) -> Explanation:
     >>> explain("floor").page
     'docs/proofs/counters/floor.md'
     """
-    found = OTHERS[name] if name in OTHERS else MECHANISMS[_known(name)]
-    claim = cast(Claiming, found).claim
+    claim = OTHERS[name].claim if name in OTHERS else MECHANISMS[_known(name)].claim
     return Explanation(name, claim.theorem, claim.assumptions, claim.proof)
 
 
