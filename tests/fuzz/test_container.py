@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from tests.fuzz.forging import (
 
 from hushcount.errors import SketchFileError
 from hushcount.files.container import type_to_text
+from hushcount.releases.oracle import Oracle
 from hushcount.sketches.kinds import load
 
 
@@ -243,3 +246,77 @@ def test_the_type_changed_anywhere_is_refused_or_still_a_sketch() -> None:
         forged = {**header, "fields": {**header["fields"], "key_type": octets.hex()}}
         sketch = loaded_or_refused(put_together(forged, arrays))
         assert sketch is None or len(sketch.shape().keys) == len(arrays["counts"])
+
+
+EARLIER = Path(__file__).parents[1] / "vectors" / "files"
+FILES = sorted(EARLIER.glob("*-v1.hc"))
+SMALLEST_OF_ALL = 1 << 20  # bytes that a forged file of a few hundred bytes may cost
+
+
+def opened(data: bytes) -> Any:
+    """Return what a file holds, or None if it is refused in a sentence without any context."""
+    refused: SketchFileError | None = None
+    try:
+        return Oracle.load(data) if b'"kind": "oracle"' in data else load(data)
+    except SketchFileError as error:
+        refused = error
+    assert str(refused) in (MISFIT, MISFIT.replace("sketch", "oracle")) or "GB of memory" in str(refused)
+    assert refused.__cause__ is None
+    assert refused.__context__ is None
+    return None
+
+
+def junk_in(value: Any, rng: np.random.Generator) -> Any:
+    """Return a value of a header with one place of it replaced by anything."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        name = list(value)[rng.integers(len(value))]
+        return {**value, name: junk_in(value[name], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        place = int(rng.integers(len(value)))
+        return [*value[:place], junk_in(value[place], rng), *value[place + 1 :]]
+    if isinstance(value, int) and rng.random() < 0.5:
+        return value + int(rng.integers(-3, 4))
+    return JUNK[rng.integers(len(JUNK))]
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_every_kind_of_file_with_anything_in_it(path: Path) -> None:
+    """Seeded, 150 headers and 150 arrays for each kind: refused, or something that can be written again."""
+    rng = np.random.default_rng(len(path.name))
+    header, arrays = taken_apart(path.read_bytes())
+    accepted = 0
+    for turn in range(300):
+        if turn % 2:
+            forged, parts = {**header, "fields": junk_in(header["fields"], rng)}, arrays
+        else:
+            forged, parts = header, {name: array.copy() for name, array in arrays.items()}
+            octets = parts[list(parts)[rng.integers(len(parts))]].view(np.uint8)
+            if len(octets):
+                octets[rng.integers(len(octets))] ^= rng.integers(1, 256)
+        found = opened(put_together(forged, parts))
+        if found is not None:
+            accepted += 1
+            assert opened(found.to_bytes()) is not None
+    assert accepted < 300
+
+
+def test_a_small_file_costs_little_memory() -> None:
+    """Sizes in a header are compared with what the file holds before anything is made for them."""
+    largest = {"depth": 1024, "width": 1 << 26, "counters": 1 << 22}
+    for path in FILES:
+        header, arrays = taken_apart(path.read_bytes())
+        data = put_together({**header, "fields": grown(header["fields"], largest)}, arrays)
+        tracemalloc.start()
+        opened(data)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < SMALLEST_OF_ALL, path.name
+
+
+def grown(fields: Any, sizes: dict[str, int]) -> Any:
+    """Return fields with every size as large as it can be, those of inner parts too."""
+    if isinstance(fields, list):
+        return [grown(each, sizes) for each in fields]
+    if not isinstance(fields, dict):
+        return fields
+    return {name: sizes.get(name, grown(value, sizes)) for name, value in fields.items()}

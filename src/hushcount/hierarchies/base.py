@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,11 +14,11 @@ from hushcount.keys.arrays import ByteKeys, held_as, is_bytes, to_kernel
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
+    from hushcount.compiled.arrays import Mask, Words
+
     Levels = npt.NDArray[np.int16]
-    Mask = npt.NDArray[np.bool_]
 
 ROOT = "*"
 MARKER = "·"
@@ -26,6 +27,7 @@ ON_BAD = ("drop", "fail")
 LARGEST_HEIGHT = 128
 
 
+@runtime_checkable
 class Hierarchy(Protocol):
     """A tree over keys: level 0 is the root, level `height` are the leaves, and every path is that long.
 
@@ -135,10 +137,31 @@ def wrong_type(name: str, takes: str, kind: pa.DataType) -> KeyTypeError:
     return KeyTypeError(f"Keys of hierarchy {name} must be {takes}, got {kind}.")
 
 
-def with_nulls(parsed: tuple[Any, Mask], keys: pa.Array) -> pa.Array:
+def with_nulls(parsed: tuple[npt.NDArray[np.generic], Mask], keys: pa.Array) -> pa.Array:
     """An array of parsed values, null where parsing failed or the key is null."""
     values, good = parsed
     mask = ~good
     if keys.null_count:
         mask |= pc.is_null(keys).to_numpy(zero_copy_only=False)
     return pa.array(values, mask=mask) if mask.any() else pa.array(values)
+
+
+def integers(leaves: pa.Array) -> Words:
+    """Return the numbers of leaves that are whole numbers, without nulls."""
+    return np.asarray(leaves.to_numpy(zero_copy_only=True), np.uint64)
+
+
+def shared_levels(leaves: pa.Array, before: pa.Scalar | None, shifts: Words) -> Levels:
+    """Return the deepest level at which each sorted whole number has the node of the one before it."""
+    from hushcount.hierarchies._kernels.levels import shared_integers
+
+    first = np.uint64(0 if before is None else before.as_py())
+    levels: Levels = shared_integers(integers(leaves), first, shifts)
+    if before is None:
+        levels[:1] = -1
+    return levels
+
+
+def without_low_bits(leaves: pa.Array, shift: np.uint64) -> pa.Array:
+    """Return whole numbers without their lowest `shift` bits: their nodes."""
+    return pa.array((integers(leaves) >> shift) << shift)

@@ -21,7 +21,8 @@ from hushcount.hierarchies.base import MARKER, ROOT, by_value, octets, takes_byt
 from hushcount.keys.arrays import ByteKeys, from_kernel
 
 if TYPE_CHECKING:
-    from hushcount.hierarchies.base import Levels, Mask
+    from hushcount.compiled.arrays import Mask
+    from hushcount.hierarchies.base import Levels
 
 BETWEEN = b"\x00"
 PADDING = b"\xff"

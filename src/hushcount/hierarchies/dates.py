@@ -10,12 +10,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from hushcount.hierarchies import integer_leaves
 from hushcount.hierarchies._kernels.dates import DAY, MONTH, YEAR, parse_dates
-from hushcount.hierarchies.base import MARKER, ROOT, by_value, octets, takes_bytes, with_nulls, wrong_type
+from hushcount.hierarchies.base import (
+    MARKER,
+    ROOT,
+    by_value,
+    octets,
+    shared_levels,
+    takes_bytes,
+    with_nulls,
+    without_low_bits,
+    wrong_type,
+)
 
 if TYPE_CHECKING:
-    from hushcount.hierarchies.base import Levels, Mask
+    from hushcount.compiled.arrays import Mask
+    from hushcount.hierarchies.base import Levels
 
 BITS = 28
 LAST_YEAR = 9999
@@ -63,11 +73,11 @@ class Date:
 
     def shared(self, leaves: pa.Array, before: pa.Scalar | None = None) -> Levels:
         """The level of the shortest span of time each sorted date shares with the one before it."""
-        return integer_leaves.shared(leaves, before, self.shifts)
+        return shared_levels(leaves, before, self.shifts)
 
     def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
         """The year, month, day or hour of dates."""
-        return integer_leaves.nodes(leaves, self.shifts[level])
+        return without_low_bits(leaves, self.shifts[level])
 
     def labels(self, leaves: pa.Array, levels: Sequence[int] | Levels) -> pa.Array:
         """Text such as 2024-05-17T13, as far as the level goes."""

@@ -12,9 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.errors import ParameterError
-from hushcount.hierarchies import integer_leaves
 from hushcount.hierarchies._kernels.addresses import parse_ipv4
-from hushcount.hierarchies.base import ROOT, by_value, octets, takes_bytes, with_nulls, wrong_type
+from hushcount.hierarchies.base import (
+    ROOT,
+    by_value,
+    integers,
+    octets,
+    shared_levels,
+    takes_bytes,
+    with_nulls,
+    without_low_bits,
+    wrong_type,
+)
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Levels
@@ -68,16 +77,16 @@ class Ipv4:
 
     def shared(self, leaves: pa.Array, before: pa.Scalar | None = None) -> Levels:
         """The level of the longest prefix each sorted address shares with the one before it."""
-        return integer_leaves.shared(leaves, before, self.shifts)
+        return shared_levels(leaves, before, self.shifts)
 
     def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
         """The prefixes of addresses at one level, as their lowest addresses."""
-        return integer_leaves.nodes(leaves, self.shifts[level])
+        return without_low_bits(leaves, self.shifts[level])
 
     def labels(self, leaves: pa.Array, levels: Sequence[int] | Levels) -> pa.Array:
         """Prefixes such as 10.0.0.0/8; a whole address without its length."""
         shifts = self.shifts[np.asarray(levels, np.int64)]
-        prefixes = (integer_leaves.words(leaves) >> shifts) << shifts
+        prefixes = (integers(leaves) >> shifts) << shifts
         return pa.array([_label(*each) for each in zip(prefixes, shifts, strict=True)], pa.string())
 
     def _parsed(self, keys: pa.Array) -> pa.Array:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,24 +23,40 @@ if TYPE_CHECKING:
     Parents = Mapping[str, str | None]
 
 HEADER = ["child", "parent"]
+LARGEST_TABLE = 1 << 27
+BLOCK_OF_NODES = 1 << 14
 
 
 def parent_table(path: str | Path, height: int | None = None) -> ComponentHierarchy:
-    """A hierarchy from a CSV file with the columns child and parent.
+    """Return a hierarchy from a CSV file with the columns child and parent.
 
-    A parent that is empty or * is the root, and so is that of a parent without a line of its own. The height
-    is that of the deepest node, or what is asked for, if no node is deeper. A key is any node of the table;
-    one that is not at the bottom is padded. Malformed are keys that are not in the table.
+    A key is any node of the table; keys that are not in it are malformed.
+
+    Parameters
+    ----------
+    path : path
+        The file. A parent that is empty or * is the root, and so is that of a parent without a row of its
+        own. All nodes with their ancestors take at most 128 MiB.
+    height : int, optional
+        The number of levels, at least that of the deepest node, which is the default. Nodes that are higher
+        up are padded.
     """
     name = f"parents:{Path(path).name}"
-    chains = dict(_chains(_read(Path(path)), name))
-    deepest = max(map(len, chains.values()))
+    parents = _read(Path(path))
+    sizes = _sizes(parents, name)
+    deepest = max(size.depth for size in sizes.values())
     if height is not None and check_depth("parents", height) < deepest:
         raise ParameterError(f"height must be at least {deepest} for hierarchy {name}, got {height}.")
     height = check_depth("parents", deepest) if height is None else height
-    leaves = [joined([part.encode() for part in chain], height) for chain in chains.values()]
-    names = pa.array([node.encode() for node in chains], pa.binary())
-    return ComponentHierarchy(name, height, TableReader(names, pa.array(leaves, pa.binary())), ROW_SEPARATOR)
+    if sum(size.octets + 2 * (height - size.depth) for size in sizes.values()) > LARGEST_TABLE:
+        raise ParameterError(
+            f"Hierarchy {name} is too large: its nodes with all their ancestors take more than"
+            f" {LARGEST_TABLE} bytes. Use fewer levels or shorter names."
+        )
+    names = pa.array([node.encode() for node in sizes], pa.binary())
+    return ComponentHierarchy(
+        name, height, TableReader(names, _leaves(sizes, parents, height)), ROW_SEPARATOR
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,12 +67,12 @@ class TableReader:
     leaves: pa.Array
 
     def __call__(self, keys: pa.Array) -> pa.Array:
-        """The leaves of keys; null where a key is not in the table."""
+        """Return the leaves of keys; null if a key is not in the table."""
         return self.leaves.take(pc.index_in(as_bytes(keys), value_set=self.names))
 
 
 def _read(path: Path) -> Parents:
-    """Child to parent, None for the root."""
+    """Return the parent of every child, None for the root."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return _parents(csv.reader(file, strict=True), path.name)
@@ -79,32 +96,65 @@ def _parents(rows: Iterator[list[str]], name: str) -> Parents:
             raise ParameterError(f"Parent table {name} must have a child and a parent in row {line}.")
         child, parent = row[0], None if row[1] in ("", ROOT) else row[1]
         if child in found and found[child] != parent:
-            raise ParameterError(f"Parent table {name} must have one parent a child, not so in row {line}.")
+            raise ParameterError(f"Parent table {name} must have one parent per child, not so in row {line}.")
         found[child] = parent
     if not found:
         raise ParameterError(f"Parent table {name} must have a row.")
     return found
 
 
-def _chains(parents: Parents, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Every node with its way down from the root, itself included."""
-    for node in dict.fromkeys([*parents, *(parent for parent in parents.values() if parent is not None)]):
-        chain = [node]
-        while (parent := parents.get(chain[-1])) is not None:
-            if parent in chain:
-                raise ParameterError(f"Hierarchy {name} must have no cycle.")
-            chain.append(parent)
-            if len(chain) > LARGEST_HEIGHT:
+class NodeSize(NamedTuple):
+    """How many steps a node is below the root, and the bytes of it and all its ancestors."""
+
+    depth: int
+    octets: int
+
+
+def _sizes(parents: Parents, name: str) -> dict[str, NodeSize]:
+    """Return the size of every node, or raise if there is a cycle or a node is too deep."""
+    found: dict[str, NodeSize] = {}
+    for node in chain(parents, (parent for parent in parents.values() if parent is not None)):
+        way = list(islice(_way_up(parents, node, found), LARGEST_HEIGHT + 1))
+        if len(set(way)) < len(way):
+            raise ParameterError(f"Hierarchy {name} must have no cycle.")
+        for below in reversed(way):
+            above = found.get(parents.get(below) or "", NodeSize(0, 0))
+            if above.depth == LARGEST_HEIGHT or len(way) > LARGEST_HEIGHT:
                 raise ParameterError(f"Hierarchy {name} must not be higher than {LARGEST_HEIGHT}.")
-        yield node, tuple(reversed(chain))
+            found[below] = NodeSize(above.depth + 1, above.octets + 1 + len(below.encode()))
+    return found
 
 
-def parent_function(parent: Callable[[Any], Any], height: int) -> ComponentHierarchy:
-    """A hierarchy from a Python function: the parent of a key or node, None for a node below the root.
+def _way_up(parents: Parents, node: str | None, known: Mapping[str, NodeSize]) -> Iterator[str]:
+    """Yield a node and its ancestors up to the first whose size is known, for ever if there is a cycle."""
+    while node is not None and node not in known:
+        yield node
+        node = parents.get(node)
 
-    It must depend on its argument alone. It is called once for every distinct key of a batch and for each of
-    its ancestors. A key with fewer than `height` - 1 ancestors is padded. Malformed are keys with more, and
-    those for which the function raises ValueError or LookupError.
+
+def _leaves(nodes: Iterable[str], parents: Parents, height: int) -> pa.Array:
+    """Return the leaf of every node, made in blocks, so that there are never all of them twice."""
+    blocks = [pa.array([], pa.binary())]
+    rest = iter(nodes)
+    while some := list(islice(rest, BLOCK_OF_NODES)):
+        ways = (list(_way_up(parents, node, {}))[::-1] for node in some)
+        blocks.append(
+            pa.array([joined([part.encode() for part in way], height) for way in ways], pa.binary())
+        )
+    return pa.concat_arrays(blocks)
+
+
+def parent_function(parent: Callable[[object], object], height: int) -> ComponentHierarchy:
+    """Return a hierarchy from a Python function.
+
+    Parameters
+    ----------
+    parent : callable
+        Returns the parent of a key or node, None for a node just below the root. It must depend on its
+        argument alone. It is called once for every distinct key of a batch and for each of its ancestors.
+        Keys for which it raises ValueError or LookupError are malformed.
+    height : int
+        The number of levels. Keys with fewer ancestors are padded; those with more are malformed.
 
     >>> hierarchy = parent_function(lambda code: code[:-1] or None, height=3)
     >>> leaves = hierarchy.leaves(pa.array(["I21", "J4", "K99.9"]))
@@ -121,17 +171,17 @@ def parent_function(parent: Callable[[Any], Any], height: int) -> ComponentHiera
 class FunctionReader:
     """Asks a function for the ancestors of every distinct key."""
 
-    parent: Callable[[Any], Any]
+    parent: Callable[[object], object]
     height: int
 
     def __call__(self, keys: pa.Array) -> pa.Array:
-        """The leaves of keys; null where a key is malformed."""
+        """Return the leaves of keys; null if a key is malformed."""
         distinct = keys.dictionary_encode()
         values = attempt(_not_python, _python_values, distinct.dictionary)
         leaves = [self._leaf(key) for key in values]
         return pa.array(leaves, pa.binary()).take(distinct.indices)
 
-    def _leaf(self, key: Any) -> bytes | None:
+    def _leaf(self, key: object) -> bytes | None:
         parts: list[bytes] = []
         node = key
         while node is not None:
@@ -144,8 +194,8 @@ class FunctionReader:
                 return None
         return joined(parts[::-1], self.height)
 
-    def _above(self, node: Any) -> Any:
-        """The parent; what the function raises may quote the key, so only its kind goes further."""
+    def _above(self, node: object) -> object:
+        """Return the parent; what the function raises may quote the key, so only its type is passed on."""
         try:
             return self.parent(node)
         except (ValueError, LookupError):
@@ -155,7 +205,7 @@ class FunctionReader:
         raise failure
 
 
-def _python_values(keys: pa.Array) -> list[Any]:
+def _python_values(keys: pa.Array) -> list[object]:
     if pa.types.is_timestamp(keys.type) and keys.type.unit == "ns":  # Python has no nanoseconds
         keys = keys.cast(pa.timestamp("us", keys.type.tz), safe=False)
     return list(keys.to_pylist())
@@ -165,7 +215,7 @@ def _not_python(error: Exception) -> HushcountError:
     return DataError("The data have keys beyond what Python can hold; cast them to text first.")
 
 
-def _component(node: Any) -> bytes:
+def _component(node: object) -> bytes:
     if isinstance(node, bytes):
         return node
     if isinstance(node, str | int | date):

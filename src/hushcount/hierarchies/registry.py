@@ -1,9 +1,8 @@
-"""From what a person writes to a hierarchy."""
+"""The hierarchies by name: from what a person writes to a tree over keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from hushcount.errors import ParameterError
 from hushcount.hierarchies.base import Hierarchy
@@ -25,10 +24,17 @@ _WITH_NUMBER: dict[str, Callable[..., Hierarchy]] = {
 }
 
 
-def parse_hierarchy(hierarchy: Any, height: int | None = None) -> Hierarchy:
-    """A hierarchy from its name, from a function key -> parent with a height, or as it is.
+def parse_hierarchy(
+    hierarchy: Hierarchy | str | Callable[[object], object], height: int | None = None
+) -> Hierarchy:
+    """Return a hierarchy.
 
-    `height` is for functions and parent tables; with any other hierarchy it must be the height it has.
+    Parameters
+    ----------
+    hierarchy : str, callable or Hierarchy
+        A name such as "ipv4/8", a function from a key to its parent, or a hierarchy, which stays as it is.
+    height : int, optional
+        The number of levels, for functions (required) and parent tables; others have a height of their own.
 
     >>> parse_hierarchy("ipv4/8").height, parse_hierarchy("domain").name
     (4, 'domain/4')
@@ -38,7 +44,7 @@ def parse_hierarchy(hierarchy: Any, height: int | None = None) -> Hierarchy:
         if prefix == "parents" and file:
             return parent_table(file, height)
         return _of_height(named_hierarchy(hierarchy), height)
-    if hasattr(hierarchy, "leaves") and hasattr(hierarchy, "labels"):
+    if isinstance(hierarchy, Hierarchy):
         return _of_height(hierarchy, height)
     if callable(hierarchy) and height is None:
         raise ParameterError("height must be given with a function as the hierarchy, got None.")
@@ -46,7 +52,7 @@ def parse_hierarchy(hierarchy: Any, height: int | None = None) -> Hierarchy:
 
 
 def named_hierarchy(name: str) -> Hierarchy:
-    """One of the hierarchies that a name alone describes, without reading any file."""
+    """Return a hierarchy that its name alone describes, without reading any file."""
     if name == "date":
         return Date()
     prefix, _, names = name.partition(":")

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import traceback
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
@@ -69,11 +70,11 @@ def test_a_greater_height_pads(tmp_path):
         ("child,parent\nx,a\na,b\nb,c\nc,a\n", "Hierarchy parents:regions.csv must have no cycle."),
         (
             "child,parent\na,b\na,c\n",
-            "Parent table regions.csv must have one parent a child, not so in row 3.",
+            "Parent table regions.csv must have one parent per child, not so in row 3.",
         ),
         (
             "child,parent\na,b\na,\n",
-            "Parent table regions.csv must have one parent a child, not so in row 3.",
+            "Parent table regions.csv must have one parent per child, not so in row 3.",
         ),
         ("child,parent\na\n", "Parent table regions.csv must have a child and a parent in row 2."),
         ("child,parent\na,b,c\n", "Parent table regions.csv must have a child and a parent in row 2."),
@@ -185,3 +186,18 @@ def test_what_is_no_function():
     with pytest.raises(ParameterError) as refused:
         parent_function(3, 2)
     assert str(refused.value) == "hierarchy must be a name or a function, got int."
+
+
+def test_a_table_that_would_take_too_much_memory_is_refused(tmp_path):
+    """A node is stored with all its ancestors, so 12 MB of rows once took 4.3 GB."""
+    chain = [f"{index:03d}" + "x" * 60 for index in range(100)]
+    rows = ["child,parent", *(f"{child},{parent}" for parent, child in pairwise(chain))]
+    rows += [f"leaf{index},{chain[-1]}" for index in range(25_000)]
+    text = (
+        "Hierarchy parents:regions.csv is too large: its nodes with all their ancestors take more than"
+        " 134217728 bytes. Use fewer levels or shorter names."
+    )
+    with pytest.raises(ParameterError) as refused:
+        parent_table(table(tmp_path, "\n".join(rows)))
+    assert str(refused.value) == text
+    assert parent_table(table(tmp_path, "\n".join(rows[:1000]))).height == 101

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hushcount
-from hushcount.errors import DataError, ParameterError
+from hushcount.errors import DataError, ParameterError, SketchFileError
+from hushcount.files import container
 from hushcount.sketches._kernels import table as layout
 from hushcount.sketches.space_saving import LARGEST_COUNTERS, SpaceSaving
 from hushcount.sketches.table import LARGEST_TOTAL
@@ -114,3 +117,67 @@ def test_counters_are_checked(kind: Any, counters: Any, sentence: str) -> None:
     with pytest.raises(ParameterError) as error:
         kind(counters)
     assert str(error.value) == sentence
+
+
+def reserved(sketch: SpaceSaving) -> int:
+    """The memory of a table, with the second arena that there is while keys are moved."""
+    arrays = sketch._table._arrays
+    return sum(int(array.nbytes) for array in arrays) + int(arrays.arena.nbytes)
+
+
+@pytest.mark.parametrize(("counters", "longest"), [(2, 1), (10, 5000), (300, 17), (300, 200), (3000, 64)])
+def test_memory_is_bounded_by_counters_and_the_longest_key(counters: int, longest: int) -> None:
+    """New keys all the time, of lengths that grow, shrink and alternate, so that no room fits again."""
+    rng = np.random.default_rng(counters)
+    sketch = SpaceSaving(counters)
+    bound = SpaceSaving.memory_bound(counters, longest)
+    largest = 0
+    for turn in range(40):
+        sizes = rng.integers(1 + (turn % 5) * longest // 8, longest + 1, 400)
+        sizes[::7] = longest
+        sketch.update([rng.bytes(size) for size in sizes])
+        largest = max(largest, reserved(sketch))
+        assert largest <= bound
+    assert bound < 3 * largest + (1 << 16), "the bound says something"
+
+
+def test_memory_of_numbers_is_bounded_by_counters() -> None:
+    sketch = SpaceSaving(5000)
+    sketch.update(np.arange(100_000))
+    assert reserved(sketch) <= SpaceSaving.memory_bound(5000) < 2 * reserved(sketch)
+
+
+def test_a_small_file_cannot_ask_for_much_memory() -> None:
+    """131 KB of keys and a header that asks for 4,194,304 counters took 1.1 GB."""
+    sketch = SpaceSaving(8000)
+    sketch.update([f"key{index}" for index in range(5000)])
+    said = sketch.contents()
+    asked = container.encode(replace(said, fields={**said.fields, "counters": LARGEST_COUNTERS}))
+    assert len(asked) < 200_000
+    tracemalloc.start()
+    with pytest.raises(SketchFileError) as refused:
+        hushcount.load(asked)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert str(refused.value) == (
+        "The sketch asks for 0.8 GB of memory but holds few keys, so it was not opened; count the data again"
+        " with fewer counters."
+    )
+    assert peak < 5_000_000
+    large = SpaceSaving(1_000_000)
+    large.update(["tea"])
+    assert hushcount.load(large.to_bytes()).counters == 1_000_000
+
+
+def test_counters_that_do_not_add_up_are_not_released() -> None:
+    sketch = SpaceSaving(8)
+    sketch.update(["tea", "milk", "tea"])
+    sketch.counted(1)
+    text = (
+        "The counters of this sketch do not add up to the number of events, so it cannot be used; count the"
+        " data again with a new one."
+    )
+    for act in (sketch.shape, sketch.to_bytes, lambda: hushcount.release(sketch, epsilon=1.0, delta=1e-6)):
+        with pytest.raises(DataError) as refused:
+            act()
+        assert str(refused.value) == text
