@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pytest
 from tests.privacy import hockey_stick as hs
 
-from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram
-from hushcount.mechanisms.histograms.gaussian_calibration import log_hockey_stick
-from hushcount.mechanisms.histograms.merged import LaplaceManyKeys
+from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram, log_hockey_stick
+from hushcount.mechanisms.histograms.many_keys import LaplaceManyKeys
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.privacy import Budget
 from hushcount.shapes import Public

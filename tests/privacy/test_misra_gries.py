@@ -17,6 +17,7 @@ from hushcount.mechanisms.counters.misra_gries import (
     PrivateMisraGriesPaper,
     PrivateMisraGriesStandard,
 )
+from hushcount.noise import tails
 from hushcount.privacy import Budget
 from hushcount.shapes import Public
 
@@ -24,7 +25,7 @@ PUBLIC = Public(candidates=5, parts=6)
 
 
 def tight(epsilon: float, threshold: int) -> Budget:
-    return Budget(epsilon, math.exp(thresholds.log_floor_tail(epsilon, threshold)) * (1 + 1e-9))
+    return Budget(epsilon, math.exp(tails.log_floor_tail(epsilon, threshold)) * (1 + 1e-9))
 
 
 def tight_standard(epsilon: float, threshold: int) -> Budget:

@@ -10,7 +10,7 @@ import pytest
 from tests.reference import candidates, space_saving
 
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.histograms.public_floor import above_floor, public_floor
+from hushcount.mechanisms.histograms.truncated_geometric import above_floor, public_floor
 from hushcount.shapes import FloorCounters
 
 

@@ -9,8 +9,7 @@ import pytest
 from tests.privacy import sample_reference as reference
 from tests.privacy.sample_cases import DELTA, RATIO, SAMPLING
 
-from hushcount.mechanisms.sampling.grid import Grid, keys_grid
-from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.rows import Grid, SampleRows, keys_grid
 from hushcount.mechanisms.sampling.schemes import Listed, Ppswor
 from hushcount.privacy import Budget
 
@@ -85,7 +84,7 @@ def test_equation_5_holds_with_the_corrected_exponent():
 
 def test_ppswor_by_count_is_the_smaller_of_the_optimum_and_the_sample():  # Cohen et al. 2021, Lemma 4.4
     grid, scheme = keys_grid(Budget(0.2, 1e-3)), Ppswor(0.03)
-    masses, free = Rows(grid, scheme).reporting(0, 300), Rows(grid).reporting(0, 300)
+    masses, free = SampleRows(grid, scheme).reporting(0, 300), SampleRows(grid).reporting(0, 300)
     sampling = [scheme.integer_probability(i, grid.width) for i in range(301)]
     first = next(i for i in range(301) if free[i] > sampling[i])
     assert masses == free[:first] + sampling[first:]
@@ -97,7 +96,7 @@ def test_integer_map_is_algorithm_5_with_unit_intervals_joined(name):
     ratio = Fraction(3, 2)
     grid = Grid(128, 3 << 127, (1 << 128) // 500, depth=200)
     scheme = Listed(SAMPLING[name])
-    rows = Rows(grid, scheme)
+    rows = SampleRows(grid, scheme)
     above = {0: Fraction(0)}
     published = reference.reporting(ratio, Fraction(grid.step, grid.whole), scheme.probabilities[:30])
     for height, (before, after) in enumerate(pairwise(published), start=1):

@@ -11,8 +11,7 @@ import pytest
 from tests.privacy.sample_cases import BUDGETS, LAST, SCHEMES
 from tests.reference.sample_banded import banded_rows, settled_masses
 
-from hushcount.mechanisms.sampling.grid import keys_grid, values_grid
-from hushcount.mechanisms.sampling.rows import Rows, stationary_masses
+from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, stationary_masses, values_grid
 from hushcount.mechanisms.sampling.schemes import Pps, Ppswor
 from hushcount.privacy import Budget
 
@@ -21,7 +20,7 @@ from hushcount.privacy import Budget
 @pytest.mark.parametrize("name", SCHEMES)
 def test_published_rows_are_private_in_integers(budget, name):
     grid = values_grid(Budget(*budget))
-    rows = Rows(grid, SCHEMES[name])
+    rows = SampleRows(grid, SCHEMES[name])
     limit = Fraction(budget[1]) * grid.whole
     for i in (*range(12), 29, 30, 59):
         old, new = rows.row(i), rows.row(i + 1)
@@ -32,7 +31,7 @@ def test_published_rows_are_private_in_integers(budget, name):
 @pytest.mark.parametrize("name", SCHEMES)
 def test_every_row_to_60_is_private_in_integers(name):
     grid = values_grid(Budget(0.2, 1e-3))
-    rows = Rows(grid, SCHEMES[name])
+    rows = SampleRows(grid, SCHEMES[name])
     laws = [rows.row(i) for i in range(LAST + 1)]
     reached = max(max(grid.excess(b, a), grid.excess(a, b)) for a, b in pairwise(laws))
     limit = Fraction(1e-3) * grid.whole
@@ -48,7 +47,7 @@ def test_every_row_to_60_is_private_in_integers(name):
 def test_rows_of_tokens_are_private_in_integers(name, tokens):
     budget = Budget(0.5, 1e-3)
     grid = values_grid(budget, tokens)
-    rows, joined = Rows(grid, SCHEMES[name], tokens), Rows(grid, SCHEMES[name])
+    rows, joined = SampleRows(grid, SCHEMES[name], tokens), SampleRows(grid, SCHEMES[name])
     laws = [rows.row(i) for i in range(41)]
     limit = Fraction(1e-3) * grid.whole
     for old, new in pairwise(laws):
@@ -63,7 +62,7 @@ def test_rows_of_tokens_are_private_in_integers(name, tokens):
 @pytest.mark.parametrize("name", SCHEMES)
 def test_keys_alone_are_private_in_integers(budget, name):
     grid = keys_grid(Budget(*budget))
-    masses = Rows(grid, SCHEMES[name]).reporting(0, LAST)
+    masses = SampleRows(grid, SCHEMES[name]).reporting(0, LAST)
     laws = [{0: grid.whole - mass, 1: mass} for mass in masses]
     for old, new in pairwise(laws):
         assert max(grid.excess(new, old), grid.excess(old, new)) <= grid.step
@@ -118,7 +117,7 @@ def test_ratio_is_just_below_the_exponential_of_epsilon(budget):
 @pytest.mark.parametrize("name", SCHEMES)
 def test_a_window_of_counts_gives_the_row_of_the_whole_recursion(budget, name):
     grid, scheme = values_grid(Budget(*budget)), SCHEMES[name]
-    rows = Rows(grid, scheme)
+    rows = SampleRows(grid, scheme)
     published, above = [0], {0: 0}
     for count in range(1, 201):
         published.append(grid.report(published[-1], scheme.integer_probability(count, grid.width)))
@@ -135,7 +134,7 @@ def test_a_window_of_counts_gives_the_row_of_the_whole_recursion(budget, name):
 def test_at_most_2L_plus_1_counts_lose(budget, name):  # Cohen et al. 2021, Lemma 4.3
     epsilon, delta = budget
     grid, scheme = keys_grid(Budget(*budget)), SCHEMES[name]
-    masses = Rows(grid, scheme).reporting(1, 400)
+    masses = SampleRows(grid, scheme).reporting(1, 400)
     losing = sum(mass < scheme.integer_probability(i, grid.width) for i, mass in enumerate(masses, start=1))
     length = math.log((math.expm1(epsilon) + 2 * delta) / (delta * (math.exp(epsilon) + 1))) / epsilon
     assert losing <= 2 * length + 1
@@ -143,7 +142,7 @@ def test_at_most_2L_plus_1_counts_lose(budget, name):  # Cohen et al. 2021, Lemm
 
 def test_from_certain_sampling_on_rows_become_stationary():
     grid = values_grid(Budget(1.0, 1e-6))
-    rows = Rows(grid, Pps(0.05))
+    rows = SampleRows(grid, Pps(0.05))
     start = rows.stationary_from
     assert start is not None
     masses = stationary_masses(grid)
@@ -156,7 +155,7 @@ def test_a_known_seed_leaks_the_count(broken):
     """With u known, a key of count i - 1 is never sampled where one of count i is; averaged over u."""
     budget, scheme = Budget(1.0, 1e-6), Ppswor(0.01)
     grid = keys_grid(budget)
-    published = Rows(grid, scheme).reporting(0, 40)
+    published = SampleRows(grid, scheme).reporting(0, 40)
     sampling = [scheme.integer_probability(i, grid.width) for i in range(41)]
     divergence = Fraction(0)
     for i in range(1, 41):

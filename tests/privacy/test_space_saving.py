@@ -10,8 +10,8 @@ from tests.privacy import hockey_stick as hs
 from tests.privacy.cases import STATES, both_ways, neighbours
 from tests.privacy.test_neighbours import deletions, streams_up_to_renaming
 
-from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.counters.floor import BoundedLengthRelease, FloorRelease
+from hushcount.noise import tails
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.shapes import Public
@@ -19,7 +19,7 @@ from hushcount.shapes import Public
 
 def tight(epsilon: float, threshold: int) -> Budget:
     """A budget whose delta the floor release spends to the last 1e-9 at this threshold."""
-    return Budget(epsilon, math.exp(thresholds.log_floor_tail(epsilon, threshold)) * (1 + 1e-9))
+    return Budget(epsilon, math.exp(tails.log_floor_tail(epsilon, threshold)) * (1 + 1e-9))
 
 
 TIGHT = [tight(1.0, 9), tight(2.0, 4), tight(0.3, 3)]
@@ -147,7 +147,7 @@ def test_dpss_with_the_exact_length_in_its_threshold_is_refuted() -> None:
         return math.exp(-epsilon * value) / 2
 
     between = laplace_tail(threshold(1999) - 185) - laplace_tail(threshold(2000) - 185)
-    assert thresholds.any_of(10, between) > 0.2789
+    assert tails.any_of(10, between) > 0.2789
 
 
 def test_the_exact_length_is_refuted_on_the_integers_too() -> None:
@@ -156,4 +156,4 @@ def test_the_exact_length_is_refuted_on_the_integers_too() -> None:
     longer, shorter = bounded(budget, 2000, 20), bounded(budget, 1999, 20)
     assert longer.threshold == shorter.threshold + 1
     value = float(longer.law.pmf(0))  # a key at the lower threshold is published with exactly that count
-    assert thresholds.any_of(10, value) > 0.99
+    assert tails.any_of(10, value) > 0.99

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushcount.mechanisms.sampling.filter import OPEN, uniform_bounds, walk
-from hushcount.mechanisms.sampling.grid import values_grid
-from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.rows import SampleRows, values_grid
 from hushcount.mechanisms.sampling.schemes import Listed
 from hushcount.privacy import Budget
 
@@ -29,7 +28,7 @@ def sampling(draw) -> Listed:
 @given(BUDGETS, sampling(), st.integers(1, 4))
 def test_neighbouring_rows_keep_the_budget(budget, scheme, tokens):
     grid = values_grid(budget, tokens)
-    rows = Rows(grid, scheme, tokens)
+    rows = SampleRows(grid, scheme, tokens)
     laws = [rows.row(count) for count in range(28)]
     limit = Fraction(budget.delta) * grid.whole
     for count, (old, new) in enumerate(pairwise(laws), start=1):
@@ -42,7 +41,7 @@ def test_neighbouring_rows_keep_the_budget(budget, scheme, tokens):
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(BUDGETS, sampling(), st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=6), st.integers(1, 60))
 def test_the_walk_between_bounds_agrees_with_the_integers(budget, scheme, words, count):
-    rows = Rows(values_grid(budget), scheme)
+    rows = SampleRows(values_grid(budget), scheme)
     counts = np.full(len(words), count)
     values = walk(rows, counts, uniform_bounds(np.array(words, dtype=np.uint64)))
     shift = rows.grid.width - 64

@@ -18,9 +18,8 @@ import numpy as np
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim, check_shape, keep
-from hushcount.mechanisms.sampling.grid import Grid, keys_grid, values_grid
 from hushcount.mechanisms.sampling.law import SampleLaw
-from hushcount.mechanisms.sampling.rows import stationary_masses
+from hushcount.mechanisms.sampling.rows import Grid, keys_grid, stationary_masses, values_grid
 from hushcount.mechanisms.sampling.sample import WAY_OUT, SampleError
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
 from hushcount.privacy import Budget

@@ -12,9 +12,8 @@ from tests.seeded_bits import SeededBits
 from hushcount.mechanisms.histograms.laplace import LaplaceThreshold
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.mechanisms.sampling.filter import draw_values
-from hushcount.mechanisms.sampling.grid import values_grid
 from hushcount.mechanisms.sampling.law import SampleLaw
-from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.rows import SampleRows, values_grid
 from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor
 from hushcount.noise.laplace import DiscreteLaplace
@@ -53,7 +52,7 @@ def fits(values: np.ndarray, law: SampleLaw, count: int) -> bool:
 @pytest.mark.parametrize(("scheme", "count"), CASES)
 def test_draws_follow_the_row_and_refute_other_budgets(scheme, count):
     budget = Budget(0.8, 1e-4)
-    rows = Rows(values_grid(budget), scheme)
+    rows = SampleRows(values_grid(budget), scheme)
     values = draw_values(rows, np.full(SIZE, count), SeededBits(11))
     assert fits(values, SampleLaw.of(budget, scheme), count)
     for factor in (0.9, 1.1):
@@ -64,7 +63,7 @@ def test_tokens_order_two_counts_more_often_than_integers():
     """Ties count half; the corrected Algorithm 5 has no fewer pairs in order than Algorithm 4."""
     budget, size, wins = Budget(2.0, 1e-3), 400_000, []
     for tokens in (1, 64):
-        rows = Rows(values_grid(budget, tokens), EVERY_KEY, tokens)
+        rows = SampleRows(values_grid(budget, tokens), EVERY_KEY, tokens)
         low, high = (draw_values(rows, np.full(size, count), SeededBits(count)) for count in (500, 501))
         wins.append(float(np.mean((low < high) + (low == high) / 2)))
     assert wins[1] > wins[0] + 6.2 * np.sqrt(0.5 / size)

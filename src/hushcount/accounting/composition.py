@@ -8,14 +8,10 @@ that each move by one, with independent noise, is binomial. Proof: docs/proofs/h
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+from hushcount.compiled.arrays import Floats
 
 
 def laplace_divergences(most: int, rate: float, epsilon: float) -> Floats:

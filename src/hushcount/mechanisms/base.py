@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from hushcount.compiled.arrays import Mask
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.privacy import Budget, Guarantee, PrivacyUnit
 from hushcount.shapes import ManyKeys, Public, Shape
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pyarrow as pa
 
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
 
-    Counts = npt.NDArray[np.int64]
-    Mask = npt.NDArray[np.bool_]
 
 Law_co = TypeVar("Law_co", covariant=True)
 

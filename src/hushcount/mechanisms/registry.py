@@ -48,7 +48,7 @@ MECHANISMS: Registry[type[Mechanism]] = Registry(
         "count-sketch-envelope": f"{_LINEAR}.envelope:CountSketchEnvelope",
         "shards": f"{_COUNTERS}.shards:ShardRelease",
         "gaussian": f"{_HISTOGRAMS}.gaussian:GaussianSparseHistogram",
-        "laplace": f"{_HISTOGRAMS}.merged:LaplaceManyKeys",
+        "laplace": f"{_HISTOGRAMS}.many_keys:LaplaceManyKeys",
         "pure": f"{_HISTOGRAMS}.pure:PureRelease",
         "pure-bounded": f"{_HISTOGRAMS}.pure:BoundedPureRelease",
     },

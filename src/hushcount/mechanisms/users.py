@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import calibrate
-from hushcount.mechanisms.histograms.gaussian_calibration import CERTAIN, sparse_histogram
+from hushcount.mechanisms.histograms.gaussian import CERTAIN, sparse_histogram
+from hushcount.noise import tails
 from hushcount.privacy import EVENT, USER, Budget, check_count
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _possible(makers: list[Callable[[], Route]]) -> list[Route]:
 def _group(budget: Budget, max_keys: int) -> Route:
     each = group_budget(budget.epsilon, budget.delta, max_keys)
     threshold = thresholds.floor_threshold(each.epsilon, each.delta)
-    reliable = threshold + thresholds.largest_difference(each.epsilon, 1 - CERTAIN, 1) - 1
+    reliable = threshold + tails.largest_difference(each.epsilon, 1 - CERTAIN, 1) - 1
     way = f"one SpaceSaving sketch of all rows, noise for {max_keys} rows of a user together"
     return Route(GROUP, threshold, reliable, way)
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Words
 from hushcount.noise.bits import Bits
 from hushcount.noise.expansions import LONG, Expansion, Interval
 
@@ -49,7 +49,7 @@ class BinomialLaw:
             self._digits[b] = Expansion(lambda precision: self._interval(b, precision))
         return self._digits[b]
 
-    def sample(self, size: int, bits: Bits) -> npt.NDArray[np.int64]:
+    def sample(self, size: int, bits: Bits) -> Counts:
         """Draw `size` independent values: the least b with U < P[B <= b], U uniform."""
         if not self.trials:
             return np.zeros(size, np.int64)
@@ -73,7 +73,7 @@ class BinomialLaw:
                 known += LONG
         return b
 
-    def _heads(self) -> npt.NDArray[np.uint64]:
+    def _heads(self) -> Words:
         """The first 64 digits of P[B <= 0], P[B <= 1], ... until they are all ones."""
         ones = (1 << LONG) - 1
         heads: list[int] = []

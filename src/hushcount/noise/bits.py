@@ -8,17 +8,19 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Words
 from hushcount.secure import below, fresh_key, system_bytes
 
-__all__ = ["Bits", "SystemBits", "below", "fresh_key", "system_bits"]
+__all__ = ["WORD", "Bits", "SystemBits", "below", "fresh_key", "system_bits", "uniform_from"]
+
+WORD = 64  # bits of a word
 
 
 class Bits(Protocol):
     """A source of independent uniform bits."""
 
-    def words(self, count: int) -> npt.NDArray[np.uint64]:
+    def words(self, count: int) -> Words:
         """Return `count` independent uniform 64-bit words."""
         ...
 
@@ -32,7 +34,7 @@ class SystemBits:
 
     __slots__ = ()
 
-    def words(self, count: int) -> npt.NDArray[np.uint64]:
+    def words(self, count: int) -> Words:
         """Return `count` independent uniform 64-bit words (a read-only array)."""
         return np.frombuffer(self.bytes(8 * count), dtype=np.uint64)
 
@@ -44,3 +46,9 @@ class SystemBits:
 def system_bits() -> SystemBits:
     """The bits every release draws from unless a test hands over others."""
     return SystemBits()
+
+
+def uniform_from(word: int, width: int, bits: Bits) -> int:
+    """Return a uniform integer below 2^width whose first 64 bits are given."""
+    rest = int.from_bytes(bits.bytes((width - WORD) // 8), "big")
+    return word << (width - WORD) | rest

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Mask
 from hushcount.noise.bits import Bits
 
 SHORT = 16  # bits compared for every draw; only ties (one in 2^16) look further
@@ -92,11 +93,11 @@ def short_uniforms(count: int, bits: Bits) -> npt.NDArray[np.uint16]:
     return bits.words(-(-count // 4)).view(np.uint16)[:count]
 
 
-def bernoullis(probability: Expansion, count: int, bits: Bits) -> npt.NDArray[np.bool_]:
+def bernoullis(probability: Expansion, count: int, bits: Bits) -> Mask:
     """Draw `count` independent Bernoulli(p), exactly."""
     uniforms = short_uniforms(count, bits)
     lead = np.uint16(probability.leading(SHORT))
-    hits: npt.NDArray[np.bool_] = uniforms < lead
+    hits: Mask = uniforms < lead
     for tie in np.flatnonzero(uniforms == lead).tolist():
         hits[tie] = settle(probability, SHORT, bits)
     return hits

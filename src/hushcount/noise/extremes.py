@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Mask, Words
 from hushcount.noise.binomial import Probability, binomial
 from hushcount.noise.bits import Bits
 from hushcount.noise.expansions import Expansion, Interval, bernoullis, exp_interval
@@ -21,9 +21,7 @@ from hushcount.noise.laplace import DiscreteLaplace, digit_table, geometrics
 
 WHOLE = 1 << 64  # tags have 64 bits; a further tie is for the caller to break
 
-Values = npt.NDArray[np.int64]
-Tags = npt.NDArray[np.uint64]
-Draws = tuple[Values, Tags]
+Draws = tuple[Counts, Words]
 
 
 def wanted_above(least: int) -> int:
@@ -41,11 +39,11 @@ def largest_draws(count: int, epsilon: Fraction, least: int, bits: Bits) -> Draw
 
     `count` must be at least 2 wanted_above(least).
     """
-    cut: Cut | None = None
+    cut: TailCut | None = None
     values, tags = np.zeros(0, np.int64), np.zeros(0, np.uint64)
     wanted = wanted_above(least)
     while len(values) < least:
-        lower = Cut.leaving(wanted, count, epsilon)
+        lower = TailCut.leaving(wanted, count, epsilon)
         left = count - len(values)
         found = binomial(left, lower.probability if cut is None else _between(lower, cut), bits)
         more = lower.draws(found, cut, bits)
@@ -57,7 +55,7 @@ def largest_draws(count: int, epsilon: Fraction, least: int, bits: Bits) -> Draw
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TailCut:
     """The pair (level, part / 2^64): a draw is above it if its value is larger, or equal with a tag as large.
 
     With a = exp(-epsilon), u = 1 - part / 2^64, it is above with probability a^level (u + a - a u) / (1 + a).
@@ -68,7 +66,7 @@ class Cut:
     part: int
 
     @classmethod
-    def leaving(cls, wanted: int, count: int, epsilon: Fraction) -> Cut:
+    def leaving(cls, wanted: int, count: int, epsilon: Fraction) -> TailCut:
         """A cut that about `wanted` of `count` draws are above; floating point picks it, any would do.
 
         But for (0, 1/2): a draw is above that with probability 1/2, whose digits no bounds can certify.
@@ -99,7 +97,7 @@ class Cut:
         most = upper * (one - low) * one // (upper * one + self.part * low) + 1
         return max(least, 0), most
 
-    def draws(self, count: int, below: Cut | None, bits: Bits) -> Draws:
+    def draws(self, count: int, below: TailCut | None, bits: Bits) -> Draws:
         """Draws of the law above this cut (and not above another, higher one)."""
         kept: list[Draws] = []
         missing = count
@@ -113,7 +111,7 @@ class Cut:
         parts = kept or [(np.zeros(0, np.int64), np.zeros(0, np.uint64))]
         return np.concatenate([value for value, _ in parts]), np.concatenate([tag for _, tag in parts])
 
-    def above(self, values: Values, tags: Tags) -> npt.NDArray[np.bool_]:
+    def above(self, values: Counts, tags: Words) -> Mask:
         """Which draws are above."""
         reached = (values == self.level) & (tags >= np.uint64(self.part))
         return np.asarray((values > self.level) | reached)
@@ -127,7 +125,7 @@ class Cut:
         return values, tags
 
 
-def uniforms(bound: int, count: int, bits: Bits) -> npt.NDArray[np.uint64]:
+def uniforms(bound: int, count: int, bits: Bits) -> Words:
     """Draw `count` integers uniform on 0 .. bound - 1, bound at most 2^64."""
     width = (bound - 1).bit_length()
     if not width:
@@ -139,7 +137,7 @@ def uniforms(bound: int, count: int, bits: Bits) -> npt.NDArray[np.uint64]:
     return found
 
 
-def _between(lower: Cut, upper: Cut) -> Probability:
+def _between(lower: TailCut, upper: TailCut) -> Probability:
     """The probability to be above the lower cut, given not to be above the upper one."""
 
     def bounds(precision: int) -> Interval:
@@ -153,7 +151,7 @@ def _between(lower: Cut, upper: Cut) -> Probability:
     return bounds
 
 
-def _rest(values: Values, tags: Tags, cut: Cut, count: int, bits: Bits) -> Draws:
+def _rest(values: Counts, tags: Words, cut: TailCut, count: int, bits: Bits) -> Draws:
     """All that were not above the last cut, drawn one by one; they are few."""
     missing = count - len(values)
     kept = [(values, tags)]

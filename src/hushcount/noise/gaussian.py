@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.noise import lattice
 from hushcount.noise.bits import Bits
-from hushcount.noise.laplace import DiscreteLaplace, Samples
-from hushcount.noise.lattice import Floats, on_lattice
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.noise.lattice import on_lattice
 from hushcount.noise.rejection import Rejection
 from hushcount.privacy import check_count
 
@@ -88,7 +89,7 @@ class DiscreteGaussian:
         """Return the least r >= 0 with P[|Z| > r] <= p."""
         return lattice.two_sided(self.tail, p)
 
-    def sample(self, size: int, bits: Bits) -> Samples:
+    def sample(self, size: int, bits: Bits) -> Counts:
         """Draw `size` independent values: the first that pass, of a stream of candidates."""
         size = check_count("size", size, least=0)
         rejection = Rejection.of(self.exact_sigma)

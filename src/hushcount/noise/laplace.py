@@ -8,20 +8,18 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats, Mask
 from hushcount.errors import HushcountError
 from hushcount.noise import lattice
 from hushcount.noise.bits import Bits
 from hushcount.noise.expansions import Expansion, bernoullis, exponential, logistic, settle
-from hushcount.noise.lattice import Floats, on_lattice
+from hushcount.noise.lattice import on_lattice
 from hushcount.privacy import check_count
 
 LEAST_EPSILON = 1e-9  # below, noise would crowd the 64-bit integers
 LARGEST_EPSILON = 1e6
 BLOCK = 1 << 15  # samples drawn together: their uniforms stay in the processor's cache
-
-Samples = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ class DiscreteLaplace:
         """Return the least r >= 0 with P[|Z| > r] <= p."""
         return lattice.two_sided(self.tail, p)
 
-    def sample(self, size: int, bits: Bits) -> Samples:
+    def sample(self, size: int, bits: Bits) -> Counts:
         """Draw `size` independent values."""
         size = check_count("size", size, least=0)
         table = digit_table(self.exact_epsilon)
@@ -114,18 +112,18 @@ def digit_table(epsilon: Fraction) -> DigitTable:
     return DigitTable(logistic(epsilon, factor=2), digits, exponential(exponents[-1]))
 
 
-def _fill(samples: Samples, table: DigitTable, bits: Bits) -> None:
+def _fill(samples: Counts, table: DigitTable, bits: Bits) -> None:
     places = np.flatnonzero(bernoullis(table.nonzero, len(samples), bits))
     magnitudes = geometrics(table, len(places), bits) + 1
     samples[places] = np.where(_signs(len(places), bits), -magnitudes, magnitudes)
 
 
-def _signs(count: int, bits: Bits) -> npt.NDArray[np.bool_]:
+def _signs(count: int, bits: Bits) -> Mask:
     octets = bits.words(-(-count // 64)).view(np.uint8)
     return np.unpackbits(octets, count=count).view(np.bool_)
 
 
-def geometrics(table: DigitTable, count: int, bits: Bits) -> Samples:
+def geometrics(table: DigitTable, count: int, bits: Bits) -> Counts:
     """Draw G >= 0 with P[G >= m] = exp(-epsilon m): its low binary digits are independent of all above."""
     values = np.zeros(count, dtype=np.int64)
     for place, digit in enumerate(table.digits):

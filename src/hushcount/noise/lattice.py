@@ -10,9 +10,9 @@ from typing import Any, Generic, Protocol, Self, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer[Any]]
 Law = TypeVar("Law")
 

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Mask, Words
 from hushcount.noise.bits import Bits
 from hushcount.noise.expansions import SHORT, exponential, settle, short_uniforms
 
@@ -22,8 +23,6 @@ FAR = 1 << 32  # units from which a gamma is drawn by itself
 ORDER = (2, 1, 0, 3)  # bytes of the units, the one most likely to reject first
 
 Indices = npt.NDArray[np.intp]
-Magnitudes = npt.NDArray[np.int64]
-Units = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Rejection:
         """Return gamma of the candidates +-magnitude."""
         return Fraction((magnitude * self.slope - self.shift) ** 2, self.divisor)
 
-    def passes(self, magnitudes: Magnitudes, bits: Bits) -> npt.NDArray[np.bool_]:
+    def passes(self, magnitudes: Counts, bits: Bits) -> Mask:
         """Draw Bernoulli(exp(-gamma)) for each candidate."""
         units = self._units(magnitudes)
         alive = _survivors(units, np.flatnonzero(units < FAR), bits)
@@ -58,18 +57,18 @@ class Rejection:
         passed[self._far(magnitudes, np.flatnonzero(units == FAR), bits)] = True
         return passed
 
-    def _units(self, magnitudes: Magnitudes) -> Units:
+    def _units(self, magnitudes: Counts) -> Words:
         largest = int(magnitudes.max(initial=0))
         if largest < len(magnitudes):  # fewer values than candidates: compute each value once
             return self._whole_units(range(largest + 1))[magnitudes]
         return self._whole_units(magnitudes.tolist())
 
-    def _whole_units(self, magnitudes: Iterable[int]) -> Units:
+    def _whole_units(self, magnitudes: Iterable[int]) -> Words:
         slope, shift, divisor = self.slope, self.shift, self.divisor
         whole = (((y * slope - shift) ** 2 << UNIT) // divisor for y in magnitudes)
         return np.array([min(units, FAR) for units in whole], dtype=np.uint64)
 
-    def _rests(self, magnitudes: Magnitudes, alive: Indices, bits: Bits) -> Indices:
+    def _rests(self, magnitudes: Counts, alive: Indices, bits: Bits) -> Indices:
         """Keep with probability exp(-rest) > 1 - 2^-16: its first 16 digits are ones, or it is 1."""
         ones = (1 << SHORT) - 1
         uniforms = short_uniforms(len(alive), bits)
@@ -79,7 +78,7 @@ class Rejection:
             keep[tie] = rest == 0 or settle(exponential(rest), SHORT, bits)
         return alive[keep]
 
-    def _far(self, magnitudes: Magnitudes, far: Indices, bits: Bits) -> Indices:
+    def _far(self, magnitudes: Counts, far: Indices, bits: Bits) -> Indices:
         """Keep with probability exp(-gamma), gamma >= 2^16: its first 16 digits are zeros."""
         keep = short_uniforms(len(far), bits) == 0
         for tie in np.flatnonzero(keep).tolist():
@@ -89,7 +88,7 @@ class Rejection:
         return kept
 
 
-def _survivors(units: Units, alive: Indices, bits: Bits) -> Indices:
+def _survivors(units: Words, alive: Indices, bits: Bits) -> Indices:
     """Keep with probability exp(-units 2^-16), as a product over the four bytes of units."""
     for place in ORDER:
         octets = (units[alive] >> np.uint64(8 * place)).astype(np.uint8)

@@ -123,8 +123,3 @@ def test_tiny_epsilon_takes_the_union_bound() -> None:
     """Where the table would be too long: never below the exact value of one candidate."""
     few, many = (thresholds.standard_threshold(1e-7, 1e-6, candidates) for candidates in (1, 1000))
     assert few < many < few + 1e8
-
-
-def test_one_of_undoes_any_of() -> None:
-    assert thresholds.any_of(1000, thresholds.one_of(1000, 0.05)) == pytest.approx(0.05, rel=1e-12)
-    assert thresholds.one_of(10**6, 1e-300) == pytest.approx(1e-306, rel=1e-12)

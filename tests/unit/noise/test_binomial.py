@@ -13,7 +13,7 @@ from tests.seeded_bits import DictatedBits, SeededBits
 from hushcount.noise import extremes
 from hushcount.noise.binomial import BinomialLaw, binomial
 from hushcount.noise.expansions import exp_interval
-from hushcount.noise.extremes import WHOLE, Cut, all_draws, largest_draws, uniforms, wanted_above
+from hushcount.noise.extremes import WHOLE, TailCut, all_draws, largest_draws, uniforms, wanted_above
 from hushcount.noise.laplace import DiscreteLaplace
 
 
@@ -97,7 +97,7 @@ def test_sums_over_parts_are_binomial(trials):
 def test_the_probability_of_a_cut(level, part):
     epsilon = Fraction(2, 5)
     law = DiscreteLaplace(epsilon)
-    cut = Cut(epsilon, level, part)
+    cut = TailCut(epsilon, level, part)
     upper = float(1 - Fraction(part, WHOLE))
     expected = float(law.tail(level + 1)) + float(law.pmf(level)) * upper
     low, high = cut.probability(100)
@@ -111,7 +111,7 @@ def test_the_probability_of_a_cut(level, part):
 @pytest.mark.parametrize("part", [0, 3 << 62])
 def test_draws_above_a_cut_have_the_law_above_it(part):
     epsilon = Fraction(1, 2)
-    law, cut = DiscreteLaplace(epsilon), Cut(epsilon, 3, part)
+    law, cut = DiscreteLaplace(epsilon), TailCut(epsilon, 3, part)
     values, tags = cut.draws(20_000, None, SeededBits(8))
     assert cut.above(values, tags).all()
     above = cut.probability(64)[0] / 2**64
@@ -159,7 +159,7 @@ def test_the_third_largest_agrees_with_drawing_all():
 def test_no_cut_leaves_exactly_half_of_the_law(rows, epsilon):
     """A domain with 2 wanted_above(rows) unseen keys asks for one half: a draw would never end."""
     wanted = wanted_above(rows)
-    cut = Cut.leaving(wanted, 2 * wanted, epsilon)
+    cut = TailCut.leaving(wanted, 2 * wanted, epsilon)
     low, high = cut.probability(256)
     assert abs(Fraction(low + high, 1 << 257) - Fraction(1, 2)) < 1e-6
     assert not low <= 1 << 255 <= high

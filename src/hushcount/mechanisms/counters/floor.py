@@ -15,6 +15,7 @@ from hushcount.mechanisms.base import (
     lies_between,
     needed,
 )
+from hushcount.noise import tails
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
@@ -100,10 +101,10 @@ class FloorError:
 
     def _bounds(self, failure: float, keys: int) -> tuple[int, int]:
         # above fails if some z < -above, below only if some z - z0 > below - floor; no floor lies below 0
-        each = thresholds.one_of(keys, failure / 2)
+        each = tails.one_of(keys, failure / 2)
         above = max(self.law.least_tail(each) - 1, 0)
-        spent = thresholds.any_of(keys, float(self.law.tail(above + 1)))
-        noise = thresholds.largest_difference(float(self.law.epsilon), failure - spent, keys) - 1
+        spent = tails.any_of(keys, float(self.law.tail(above + 1)))
+        noise = tails.largest_difference(float(self.law.epsilon), failure - spent, keys) - 1
         return max(self.floor, 0) + noise, above
 
 
@@ -182,7 +183,7 @@ class BoundedLengthError:
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
         """All candidates at once, so also those that were published."""
-        return self._bounds(thresholds.one_of(self.candidates, 1 - confidence))
+        return self._bounds(tails.one_of(self.candidates, 1 - confidence))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""

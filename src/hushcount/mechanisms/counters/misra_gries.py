@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+from hushcount.compiled.arrays import Counts, Mask
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import (
     Claim,
@@ -19,13 +20,13 @@ from hushcount.mechanisms.base import (
 )
 from hushcount.mechanisms.counters.floor import FLOOR_SHAPE_WAY_OUT, ONE_STREAM
 from hushcount.mechanisms.histograms.many_keys import lower_estimate_sentences
+from hushcount.noise import tails
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
 from hushcount.shapes import NOTHING_PUBLIC, FloorCounters, Public, Shape
 
 if TYPE_CHECKING:
-    from hushcount.mechanisms.base import Counts, Mask
     from hushcount.noise.bits import Bits
 
 PROOF = "docs/proofs/counters/misra_gries.md"
@@ -250,5 +251,5 @@ class HeightError:
 
     def _one_sided(self, failure: float, keys: int) -> int:
         if self.shared:
-            return thresholds.largest_difference(float(self.law.epsilon), failure, keys) - 1
-        return max(self.law.least_tail(thresholds.one_of(keys, failure)) - 1, 0)
+            return tails.largest_difference(float(self.law.epsilon), failure, keys) - 1
+        return max(self.law.least_tail(tails.one_of(keys, failure)) - 1, 0)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from hushcount.compiled.arrays import Counts
 from hushcount.keys.arrays import sum_by_key
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import Claim, calibrate, check_shape, keep, lies_between
 from hushcount.mechanisms.counters.floor import ONE_STREAM
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometricLaw
-from hushcount.mechanisms.sampling.grid import values_grid
+from hushcount.mechanisms.sampling.rows import values_grid
+from hushcount.noise import tails
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
 from hushcount.shapes import NOTHING_PUBLIC, Histogram, KeyShards, Public, Shape, Shards
 
 if TYPE_CHECKING:
-    from hushcount.mechanisms.base import Counts
     from hushcount.noise.bits import Bits
 
 
@@ -76,7 +77,7 @@ class ShardRelease:
 def histogram_budget(budget: Budget) -> Budget:
     """What is left for the histogram of sums: a key isolated below its floor may have spent the rest."""
     margin = thresholds.shard_margin(budget.epsilon, budget.delta)
-    spent = float(DiscreteLaplace(budget.epsilon).tail(margin + 1)) * (1 + thresholds.SAFETY)
+    spent = float(DiscreteLaplace(budget.epsilon).tail(margin + 1)) * (1 + tails.SAFETY)
     return Budget(budget.epsilon, budget.delta - spent)
 
 

@@ -17,16 +17,15 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.thresholds import one_of
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.noise.lattice import LEAST_PROBABILITY
+from hushcount.noise.tails import one_of
 from hushcount.privacy import Budget, check_count
 
-Floats = npt.NDArray[np.float64]
 Law = DiscreteLaplace | DiscreteGaussian
 
 SAFETY = 1e-9
@@ -197,7 +196,7 @@ def _lowest(law: Law, threshold: int) -> tuple[int, float]:
     return 2 - margin, float(law.tail(margin))
 
 
-def _loss(law: Law, t: npt.NDArray[np.int64]) -> Floats:
+def _loss(law: Law, t: Counts) -> Floats:
     """log F(t) / F(t - 1), by the probability between them, or by tails where that is most of F(t)."""
     log_fail = np.asarray(law.log_tail(1 - t))
     between = np.exp(np.asarray(law.log_pmf(t - 1)) - log_fail)

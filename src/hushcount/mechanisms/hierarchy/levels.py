@@ -17,17 +17,14 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from hushcount.accounting.composition import laplace_divergences, largest_rate, rounded_down
+from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
-from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.histograms import gaussian_calibration as gaussian
-from hushcount.noise import lattice
+from hushcount.mechanisms.histograms import gaussian
+from hushcount.noise import lattice, tails
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import LEAST_EPSILON, DiscreteLaplace
-
-Floats = npt.NDArray[np.float64]
 
 SHARES = tuple(
     np.geomspace(0.01, 0.98, 24).tolist()
@@ -84,11 +81,11 @@ class LaplaceLevels:
 
     def difference_tail(self, least: int) -> float:
         """P[z1 - z0 >= least]."""
-        return math.exp(thresholds.log_difference_tail(self.rate, least)) if least > 0 else 1.0
+        return math.exp(tails.log_difference_tail(self.rate, least)) if least > 0 else 1.0
 
     def isolated_tail(self, threshold: int) -> float:
         """P[max(1 + z1 - z0, z2 - z0) >= threshold]."""
-        return math.exp(thresholds.log_floor_tail(self.rate, threshold))
+        return math.exp(tails.log_floor_tail(self.rate, threshold))
 
 
 @dataclass(frozen=True, slots=True)

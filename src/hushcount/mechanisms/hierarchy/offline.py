@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from hushcount.compiled.arrays import Counts
 from hushcount.mechanisms.base import Claim, check_calibrated, check_shape, needed
 from hushcount.mechanisms.hierarchy._kernels.walk import LEAF, ROWS, Leaves, Path, walk
 from hushcount.mechanisms.hierarchy.chains import Law, calibrate
-from hushcount.mechanisms.hierarchy.totals import SumError
+from hushcount.mechanisms.hierarchy.totals import TotalError
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
 from hushcount.releases.tree import TreeRelease, TreeRows
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
     from hushcount.noise.bits import Bits
 
-Integers = npt.NDArray[np.int64]
 
 BLOCK = 1 << 15  # noises drawn together
 
@@ -78,7 +77,7 @@ class HierarchyRelease:
         rows = tree_rows(shape.hierarchy, _Walk(self.law, tau, bits).published(shape))
         hierarchy = shape.hierarchy
         guarantee = self.guarantee(hierarchy, shape.unit)
-        return TreeRelease(rows, guarantee, SumError(self.law, tau), tau, hierarchy.name, self.height)
+        return TreeRelease(rows, guarantee, TotalError(self.law, tau), tau, hierarchy.name, self.height)
 
     def guarantee(self, hierarchy: Hierarchy, unit: PrivacyUnit = EVENT) -> Guarantee:
         """The guarantee of a release of this hierarchy."""
@@ -98,16 +97,16 @@ def _noise(law: Law) -> dict[str, int | float | str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedNodes:
     """Published nodes, all of a subtree before its top; `sizes` counts the rows of a subtree with its top.
 
     A node is named by one of its leaves and its level.
     """
 
     leaves: pa.Array
-    levels: Integers
-    residuals: Integers
-    sizes: Integers
+    levels: Counts
+    residuals: Counts
+    sizes: Counts
 
 
 @dataclass(slots=True)
@@ -117,9 +116,9 @@ class _Walk:
     law: Law
     threshold: int
     bits: Bits
-    noise: Integers = field(default_factory=lambda: np.empty(0, np.int64))
+    noise: Counts = field(default_factory=lambda: np.empty(0, np.int64))
 
-    def published(self, shape: LeafCounts) -> Iterator[Published]:
+    def published(self, shape: LeafCounts) -> Iterator[PublishedNodes]:
         """What is published while the leaves go by, and when the path of the last one is closed."""
         path = Path.of(shape.hierarchy.height)
         before = pa.array([], shape.hierarchy.leaf_type)
@@ -129,7 +128,7 @@ class _Walk:
         end = LeafBatch(before[:0], np.zeros(1, np.int64), np.full(1, -1, np.int16))
         yield from self._through(end, before, path)
 
-    def _through(self, batch: LeafBatch, before: pa.Array, path: Path) -> Iterator[Published]:
+    def _through(self, batch: LeafBatch, before: pa.Array, path: Path) -> Iterator[PublishedNodes]:
         rows = np.empty((BLOCK, 4), np.int64)
         path.cursor[LEAF] = 0
         while path.cursor[LEAF] < len(batch.counts):
@@ -143,18 +142,18 @@ class _Walk:
                 self.noise = self.law.sample(BLOCK, self.bits)
 
 
-def _published(rows: Integers, leaves: pa.Array, before: pa.Array) -> Published:
+def _published(rows: Counts, leaves: pa.Array, before: pa.Array) -> PublishedNodes:
     """The rows of the kernel with their leaves: -1 is the last leaf of the batch before."""
     place, level, value, size = rows.T.copy()
     earlier = int(np.count_nonzero(place < 0))
     named = [before.take(pa.array(np.zeros(earlier, np.int64))), leaves.take(pa.array(place[earlier:]))]
-    return Published(pa.concat_arrays(named), level, value, size)
+    return PublishedNodes(pa.concat_arrays(named), level, value, size)
 
 
-def tree_rows(hierarchy: Hierarchy, published: Iterable[Published]) -> TreeRows:
+def tree_rows(hierarchy: Hierarchy, published: Iterable[PublishedNodes]) -> TreeRows:
     """The rows of a release: totals are sums over subtrees, a parent is the nearest published ancestor."""
     none = np.empty(0, np.int64)
-    parts = [Published(pa.array([], hierarchy.leaf_type), none, none, none), *published]
+    parts = [PublishedNodes(pa.array([], hierarchy.leaf_type), none, none, none), *published]
     levels, residuals, sizes = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("levels", "residuals", "sizes")
     )
@@ -166,7 +165,7 @@ def tree_rows(hierarchy: Hierarchy, published: Iterable[Published]) -> TreeRows:
     return TreeRows(labels, levels, _parents(sizes), residuals, totals)
 
 
-def _parents(sizes: Integers) -> Integers:
+def _parents(sizes: Counts) -> Counts:
     """The row of the nearest published ancestor, or -1, from subtrees that stand before their tops."""
     parents = np.full(len(sizes), -1, dtype=np.int64)
     tops: list[int] = []

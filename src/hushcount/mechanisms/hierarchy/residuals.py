@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hushcount.compiled.arrays import Counts
 from hushcount.releases.tree import TreeRows
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
 
-Integers = npt.NDArray[np.int64]
 ROOT = "*"
 
 
@@ -30,11 +29,11 @@ class NoisyLevel:
     """What is published of one level: nodes with their noisy counts, and the noisy floor."""
 
     nodes: pa.Array
-    counts: Integers
+    counts: Counts
     floor: int
 
     @property
-    def lower(self) -> Integers:
+    def lower(self) -> Counts:
         """Lower estimates of the counts, never below 0."""
         return np.maximum(self.counts - max(self.floor, 0), 0)
 
@@ -80,15 +79,15 @@ class _Frontier:
     """Published nodes without a published ancestor so far: rows, and lower estimates of their counts."""
 
     nodes: pa.Array
-    rows: Integers
-    lower: Integers
+    rows: Counts
+    lower: Counts
 
-    def places(self, hierarchy: Hierarchy, nodes: pa.Array, depth: int) -> Integers:
+    def places(self, hierarchy: Hierarchy, nodes: pa.Array, depth: int) -> Counts:
         """Where among the nodes of a level the ancestor of each is; -1 where it is not among them."""
         found = pc.index_in(hierarchy.nodes(self.nodes, depth), value_set=nodes)
         return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False), np.int64)
 
-    def moved_up(self, parents: Integers, above: _Frontier) -> _Frontier:
+    def moved_up(self, parents: Counts, above: _Frontier) -> _Frontier:
         """Those without a parent still, and those of the level above."""
         left = parents < 0
         return _Frontier(
@@ -98,25 +97,25 @@ class _Frontier:
         )
 
 
-def _sums(places: Integers, values: Integers, count: int) -> Integers:
+def _sums(places: Counts, values: Counts, count: int) -> Counts:
     """The sum of the values at each of `count` places; -1 is no place."""
     sums = np.zeros(count + 1, np.int64)
     np.add.at(sums, places, values)
     return sums[:-1]
 
 
-def _rows_of(places: Integers, chosen: Integers, first: int) -> Integers:
+def _rows_of(places: Counts, chosen: Counts, first: int) -> Counts:
     """The row of what was chosen at each place, -1 where nothing was; rows are counted from `first` on."""
     rows = np.full(int(max(places.max(initial=-1), chosen.max(initial=-1))) + 2, -1)
     rows[chosen] = first + np.arange(len(chosen))
     return rows[places]
 
 
-def _without_parents(labels: pa.Array, depth: int, residuals: Integers, totals: Integers) -> TreeRows:
+def _without_parents(labels: pa.Array, depth: int, residuals: Counts, totals: Counts) -> TreeRows:
     return TreeRows(labels, np.full(len(totals), depth), np.full(len(totals), -1), residuals, totals)
 
 
-def _joined(rows: TreeRows, more: TreeRows, children: Integers, parents: Integers) -> TreeRows:
+def _joined(rows: TreeRows, more: TreeRows, children: Counts, parents: Counts) -> TreeRows:
     """All rows, with the parents that children have found."""
     above = rows.parents.copy()
     above[children] = parents

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim, check_calibrated, check_shape, keep, needed
 from hushcount.mechanisms.counters.floor import ONE_STREAM
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
     from hushcount.noise.bits import Bits
     from hushcount.releases.tree import TreeRows
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ class LevelError:
     noise: LevelNoise
     floors: tuple[int, ...]
 
-    def bounds(self, rows: TreeRows, confidence: float) -> tuple[Integers, Integers]:
+    def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
         """One node named beforehand: half of the failure above, half below."""
         above, below = self._margins(confidence)
         floors = np.maximum(np.array(self.floors), 0)

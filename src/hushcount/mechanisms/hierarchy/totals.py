@@ -8,15 +8,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 
 if TYPE_CHECKING:
     from hushcount.releases.tree import TreeRows
 
-Integers = npt.NDArray[np.int64]
 Law = DiscreteLaplace | DiscreteGaussian
 
 RELIABLE = 0.999
@@ -26,13 +25,13 @@ _FINE = 32  # up to this many noises each number has its own interval, beyond st
 
 
 @dataclass(frozen=True, slots=True)
-class SumError:
+class TotalError:
     """A total is the true one plus as many independent noises as published rows are in its subtree."""
 
     law: Law
     threshold: int
 
-    def bounds(self, rows: TreeRows, confidence: float) -> tuple[Integers, Integers]:
+    def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
         """One node named beforehand, whose published rows are published almost surely."""
         sizes, place = np.unique(rows.sizes, return_inverse=True)
         widths = [sum_within(self.law, stepped(size), 1 - confidence) for size in sizes.tolist()]
@@ -74,13 +73,13 @@ def sum_within(law: Law, count: int, p: float) -> int:
     return int(np.argmax(enough)) if enough.any() else _chernoff(law, count, p)
 
 
-def _wrapped(law: Law, count: int, table: int) -> npt.NDArray[np.float64]:
+def _wrapped(law: Law, count: int, table: int) -> Floats:
     """P[sum = s] for s = 0 .. table / 2, on a circle so large that what comes round is negligible."""
-    angles: npt.NDArray[np.float64] = np.linspace(0, math.pi, table // 2 + 1)
+    angles: Floats = np.linspace(0, math.pi, table // 2 + 1)
     return np.fft.irfft(_characteristic(law, angles) ** count, table)[: table // 2 + 1]
 
 
-def _characteristic(law: Law, angles: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _characteristic(law: Law, angles: Floats) -> Floats:
     """E[cos(angle w)]."""
     if isinstance(law, DiscreteLaplace):
         rate = float(law.epsilon)

@@ -1,14 +1,28 @@
-"""The Gaussian sparse histogram: releases of counts of which many move by one, all in the same direction."""
+"""The Gaussian sparse histogram: a release of counts of which one unit can change many, all in one direction.
+
+Calibration is done on the integers and in logarithms. Z1, Z2, ... are independent discrete Gaussians and S_j
+is the sum of j of them. When j counts change by 1, the privacy loss depends on S_j alone, and at a loss e
+
+    HS_j(e) = sum over S >= a of P[S_j = S] (1 - exp(e - (2 S + j) / (2 sigma^2))), a = ceil(sigma^2 e - j/2).
+
+`log_hockey_stick` bounds it from above by P[S_j = S] <= P[S_j = 0] exp(-S^2 / (2 j sigma^2)).
+Derivations: docs/proofs/histograms/gaussian.md.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from hushcount.compiled.arrays import Floats
+from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim, calibrate, needed
-from hushcount.mechanisms.histograms.gaussian_calibration import sparse_histogram
-from hushcount.mechanisms.histograms.many_keys import release_many_keys
-from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.mechanisms.histograms.many_keys import TOGETHER, WAY_OUT, release_many_keys
+from hushcount.noise.gaussian import LARGEST_SIGMA, DiscreteGaussian, _euler_maclaurin
 from hushcount.privacy import Budget
 from hushcount.shapes import ManyKeys, Public, Shape
 
@@ -16,8 +30,14 @@ if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
 
-MANY_KEYS_WAY_OUT = 'use mechanism="floor" for one stream, or release shards with hc.release(shards)'
-TOGETHER = "at most `moved` counts move by one, all in the same direction"
+SAFETY = 1e-8
+"""Every computed divergence must stay this much (relatively) below delta: rounding never uses it up."""
+
+GRAIN = 1024  # sigma is a multiple of 1 / GRAIN
+RAISES = (1.0005, 1.001, 1.002, 1.004, 1.008, 1.016, 1.032, 1.064, 1.25, 1.5, 2.0)
+CERTAIN = 0.95
+_WIDE = 3.0  # from this sigma on, P[S_j = 0] is bounded in closed form
+_BLOCKS = 400  # at most this many numbers of common keys are looked at one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +47,7 @@ class GaussianSparseHistogram:
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event, or one user (the unit of the shape).
     Assumes: at most `moved` counts move by one, all in the same direction.
-    Parameters: Z discrete Gaussian(sigma) on each count; threshold t, gaussian_calibration.sparse_histogram.
+    Parameters: Z discrete Gaussian(sigma) on each count; threshold t, `sparse_histogram`.
     Proof: docs/proofs/histograms/gaussian.md. Checked by: tests/privacy/test_gaussian.py
     """
 
@@ -39,7 +59,7 @@ class GaussianSparseHistogram:
     name: ClassVar[str] = "gaussian"
     accepts: ClassVar[tuple[type[Shape], ...]] = (ManyKeys,)
     sketch: ClassVar[str] = "user-misra-gries"
-    way_out: ClassVar[str] = MANY_KEYS_WAY_OUT
+    way_out: ClassVar[str] = WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "Gaussian sparse histogram",
         "Gaussian sparse histogram (Lebeda and Tětek 2023, Theorem 23), calibrated on the integers, "
@@ -56,3 +76,136 @@ class GaussianSparseHistogram:
     def release(self, shape: ManyKeys, bits: Bits) -> Release:
         """Publish each key whose noisy count reaches the threshold."""
         return release_many_keys(self, shape, bits, sigma=float(self.law.sigma))
+
+
+@dataclass(frozen=True, slots=True)
+class SparseHistogram:
+    """Noise sigma and the threshold t: counts are published where count + Z >= t."""
+
+    sigma: float
+    threshold: int
+
+    @property
+    def law(self) -> DiscreteGaussian:
+        """The law of the noise."""
+        return DiscreteGaussian(self.sigma)
+
+    @property
+    def reliable(self) -> int:
+        """The least count that is published with probability 0.95."""
+        return self.threshold + self.law.least_tail(1 - CERTAIN) - 1
+
+
+@lru_cache(maxsize=256)
+def sparse_histogram(epsilon: float, delta: float, moved: int) -> SparseHistogram:
+    """The sigma and t that publish the smallest counts, when up to `moved` keys move by one together.
+
+    >>> sparse_histogram(1.0, 1e-6, 1).threshold
+    22
+    """
+    least = least_sigma(epsilon, delta, moved)
+    tried = [calibrated(epsilon, delta, moved, _rounded(least * raised)) for raised in RAISES]
+    found = [one for one in tried if one is not None]
+    if not found:  # a delta so large beside epsilon that the bounds say nothing: half of it will do too
+        return sparse_histogram(epsilon, delta / 2, moved)
+    return min(found, key=lambda one: (one.reliable, one.sigma))
+
+
+def least_sigma(epsilon: float, delta: float, moved: int) -> float:
+    """A sigma below which `moved` common keys alone exceed delta, up to the ripple of the lattice."""
+    low, high = 1e-2, 1.0
+    while _divergence(moved, epsilon, high) > delta:
+        low, high = high, 2 * high
+        if high > LARGEST_SIGMA:
+            raise ParameterError(
+                f"epsilon is too small for {moved} keys that move together: sigma would exceed"
+                f" {LARGEST_SIGMA:g}, got {epsilon:g}."
+            )
+    while high / low > 1 + 1e-6:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if _divergence(moved, epsilon, middle) > delta else (low, middle)
+    return high
+
+
+def calibrated(epsilon: float, delta: float, moved: int, sigma: float) -> SparseHistogram | None:
+    """The least threshold for which this sigma is private, or None if there is none."""
+    spare = delta * (1 - SAFETY)
+    common, first = blocks(moved)
+    left = spare - np.exp(log_hockey_stick(common, epsilon, sigma))
+    if left.min() <= 0:
+        return None
+    isolated = moved - first  # of each block the most isolated keys, and the most common ones
+    some = isolated > 0
+    each = -np.expm1(np.log1p(-left[some]) / isolated[some])
+    threshold = 1 + DiscreteGaussian(sigma).least_tail(float(each.min()) * (1 - SAFETY))
+    hidden = moved * math.log1p(-float(DiscreteGaussian(sigma).tail(threshold - 1)))
+    if _divergence(moved, epsilon + hidden, sigma) > spare:
+        return None
+    return SparseHistogram(sigma, threshold)
+
+
+def blocks(moved: int) -> tuple[Floats, Floats]:
+    """Numbers of common keys 0..moved in blocks: the last and the first of each, finest near `moved`."""
+    isolated = np.unique(np.round(np.geomspace(1, moved, _BLOCKS)))  # of the first in each block
+    first = np.concatenate((moved - isolated[::-1], [float(moved)]))
+    first[0] = 0.0
+    last = np.concatenate((first[1:] - 1, [float(moved)]))
+    return last, first
+
+
+def log_hockey_stick(common: Floats, epsilon: float, sigma: float) -> Floats:
+    """An upper bound of log HS_j(epsilon) for many j, exact for j = 1; -inf for j = 0."""
+    start = np.ceil(sigma**2 * epsilon - common / 2)
+    result = np.where(common > 0, 0.0, -np.inf)  # no divergence exceeds 1
+    some = (common > 0) & (start > 0)
+    j, a = common[some], start[some]
+    spread = sigma * np.sqrt(j)
+    step = epsilon - (2 * a + j) / (2 * sigma**2)  # at most 0, up to rounding
+    excess = ratio(a, spread) - np.exp(step) * ratio(a + j, spread)
+    with np.errstate(divide="ignore"):
+        log_excess = np.log(np.maximum(excess, 0.0))
+    result[some] = np.minimum(log_peak(j, sigma) - a * a / (2 * spread**2) + log_excess, 0.0)
+    return result
+
+
+def log_peak(common: Floats, sigma: float) -> Floats:
+    """An upper bound of log P[S_j = 0] for many j."""
+    if sigma < _WIDE:
+        return np.array([math.log(_peak(int(j), sigma)) for j in common])
+    near = np.expm1(2.001 * common * math.exp(-((math.pi * sigma) ** 2) / 2))
+    spread = math.sqrt(2 * math.pi) * sigma * np.sqrt(common)
+    far = spread / 4 * np.exp(common * (0.01 - 9 * (math.pi * sigma) ** 2 / 32))
+    return np.asarray(np.log1p(near + far) - np.log(spread))
+
+
+def _peak(common: int, sigma: float) -> float:
+    """The mean of the characteristic function of S_j over N angles: P[S_j is a multiple of N]."""
+    angles = 64 + math.ceil(20 * sigma * math.sqrt(common))
+    z = np.arange(1, 3 + math.ceil(9 * sigma))
+    weights = np.exp(-z * z / (2 * sigma**2))
+    waves = np.cos(np.outer(np.arange(angles) * (2 * math.pi / angles), z)) @ weights
+    each = (1 + 2 * waves) / (1 + 2 * weights.sum())
+    return float(np.mean(np.maximum(each, 0.0) ** common))
+
+
+def ratio(m: Floats, sigma: Floats) -> Floats:
+    """Sum over k >= 0 of exp(-(2 m k + k^2) / (2 sigma^2)), m >= 1, for many m and sigma."""
+    result = np.empty_like(m)
+    smooth = (m < 0.15 * sigma**2) & (sigma > 30)
+    if smooth.any():
+        result[smooth] = _euler_maclaurin(m[smooth], sigma[smooth])  # type: ignore[arg-type]
+    rough = ~smooth
+    if rough.any():
+        square = 2 * sigma[rough, None] ** 2
+        slope = 2 * m[rough, None] / square
+        k = np.arange(2 + float(np.minimum(9 * sigma[rough], 41 / slope[:, 0]).max()))
+        result[rough] = np.exp(-slope * k - k * k / square).sum(axis=1)
+    return result
+
+
+def _divergence(common: int, epsilon: float, sigma: float) -> float:
+    return float(np.exp(log_hockey_stick(np.array([float(common)]), epsilon, sigma)[0]))
+
+
+def _rounded(sigma: float) -> float:
+    return math.ceil(sigma * GRAIN) / GRAIN

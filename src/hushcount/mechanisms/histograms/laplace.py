@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import Claim, calibrate, check_shape, keep
+from hushcount.noise import tails
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
@@ -74,7 +75,7 @@ class NoiseError:
         """All keys at once, where a public length bounds how many there are."""
         if self.largest_keys is None:
             return None
-        noise = self.law.two_sided(thresholds.one_of(self.largest_keys, 1 - confidence))
+        noise = self.law.two_sided(tails.one_of(self.largest_keys, 1 - confidence))
         return noise, noise
 
     def sentences(self, confidence: float) -> tuple[str, ...]:

@@ -1,19 +1,73 @@
-"""How far counts may lie from the truth when a sketch only ever left something out of them."""
+"""Counts of which one unit can change many: their Laplace release, and how far they lie from the truth."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import Thresholded, check_calibrated, check_shape, keep, lies_between, needed
+from hushcount.mechanisms.base import (
+    Claim,
+    Thresholded,
+    calibrate,
+    check_calibrated,
+    check_shape,
+    keep,
+    lies_between,
+    needed,
+)
+from hushcount.noise import tails
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.privacy import Budget
 from hushcount.releases.release import Release
-from hushcount.shapes import ManyKeys, Public
+from hushcount.shapes import ManyKeys, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
+
+WAY_OUT = 'use mechanism="floor" for one stream, or release shards with hc.release(shards)'
+TOGETHER = "one unit changes at most `moved` counts, each by 1 and all in the same direction"
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceManyKeys:
+    """Noisy counts of the keys that are held, with noise for `moved` keys at once (Lebeda and Tětek 2023,
+    section 7).
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one event, or one user (the unit of the shape).
+    Assumes: at most `moved` counts move by one.
+    Parameters: DLap(epsilon / moved) on each count; threshold thresholds.chan_threshold.
+    Proof: docs/proofs/histograms/gaussian.md, section 6. Checked by: tests/privacy/test_gaussian.py
+    """
+
+    budget: Budget
+    public: Public
+    law: DiscreteLaplace = field(init=False)
+    threshold: int = field(init=False)
+
+    name: ClassVar[str] = "laplace"
+    accepts: ClassVar[tuple[type[Shape], ...]] = (ManyKeys,)
+    sketch: ClassVar[str] = "user-misra-gries"
+    way_out: ClassVar[str] = WAY_OUT
+    claim: ClassVar[Claim] = Claim(
+        "Laplace noise for all moved keys",
+        "DLap(epsilon / moved) on the counts that are held, exact threshold, is (epsilon, delta)-DP.",
+        "docs/proofs/histograms/gaussian.md",
+        (TOGETHER,),
+    )
+
+    def __post_init__(self) -> None:
+        moved = needed(self.name, "moved", self.public.moved)
+        law = DiscreteLaplace(Fraction(self.budget.epsilon) / moved)
+        threshold = thresholds.chan_threshold(self.budget.epsilon, self.budget.delta, moved)
+        calibrate(self, law=law, threshold=threshold)
+
+    def release(self, shape: ManyKeys, bits: Bits) -> Release:
+        """Publish each key whose noisy count reaches the threshold."""
+        return release_many_keys(self, shape, bits)
 
 
 def release_many_keys(
@@ -60,7 +114,7 @@ class LowerEstimateError:
         """All candidates at once, where a public number bounds how many there are."""
         if self.candidates is None:
             return None
-        return self._bounds(thresholds.one_of(self.candidates, 1 - confidence))
+        return self._bounds(tails.one_of(self.candidates, 1 - confidence))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""

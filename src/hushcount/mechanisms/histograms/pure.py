@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from hushcount.compiled.arrays import Counts, Words
 from hushcount.errors import ParameterError
-from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import Claim, calibrate, check_calibrated, check_shape, needed
+from hushcount.noise import tails
 from hushcount.noise.extremes import all_draws, largest_draws, uniforms, wanted_above
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
@@ -20,9 +21,7 @@ from hushcount.shapes import FloorCounters, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.keys.domains import Domain, Places
-    from hushcount.mechanisms.base import Counts
     from hushcount.noise.bits import Bits
-    from hushcount.noise.extremes import Tags, Values
 
 PROOF = "docs/proofs/histograms/pure.md"
 WAY_OUT = "release one SpaceSaving or MisraGries stream"
@@ -135,7 +134,7 @@ def _publish(
 
 def largest(
     domain: Domain, counted: tuple[Any, Counts], epsilon: Fraction, rows: int, bits: Bits
-) -> tuple[Places, Values]:
+) -> tuple[Places, Counts]:
     """The `rows` largest of y + DLap(epsilon) over the whole domain, ties in random order.
 
     `counted` are the keys with their y; all others have y = 0. Keys outside the domain are left out.
@@ -151,7 +150,9 @@ def largest(
     return everything[order], noisy[order]
 
 
-def _unseen(size: int, seen: Places, epsilon: Fraction, rows: int, bits: Bits) -> tuple[Places, Values, Tags]:
+def _unseen(
+    size: int, seen: Places, epsilon: Fraction, rows: int, bits: Bits
+) -> tuple[Places, Counts, Words]:
     """Places and noise of unseen keys: all of them, or those of the largest noise."""
     count = size - len(seen)
     if count < 2 * wanted_above(rows):
@@ -171,7 +172,7 @@ def _others(size: int, seen: Places, count: int, bits: Bits) -> Places:
     return found[len(seen) :]
 
 
-def _first(values: Values, tags: Tags, rows: int, bits: Bits) -> Any:
+def _first(values: Counts, tags: Words, rows: int, bits: Bits) -> Any:
     """The order of the `rows` largest (value, tag) pairs; equal pairs come in random order."""
     order = np.lexsort((tags, values))[::-1]
     same = (np.diff(values[order]) == 0) & (np.diff(tags[order]) == 0)
@@ -208,7 +209,7 @@ class PureError:
 
     def simultaneous(self, confidence: float) -> tuple[int, int | None]:
         """All keys of the domain at once."""
-        return self._bounds(thresholds.one_of(self.domain.size, 1 - confidence))
+        return self._bounds(tails.one_of(self.domain.size, 1 - confidence))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """What the bounds are made of."""

@@ -9,8 +9,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats, Words
+from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import (
     Claim,
     calibrate,
@@ -20,11 +21,10 @@ from hushcount.mechanisms.base import (
     lies_between,
     needed,
 )
-from hushcount.mechanisms.histograms.public_floor import above_floor, public_floor
-from hushcount.mechanisms.sampling.grid import Grid, values_grid
 from hushcount.mechanisms.sampling.law import SampleLaw
-from hushcount.mechanisms.sampling.rows import stationary_masses
-from hushcount.privacy import Budget
+from hushcount.mechanisms.sampling.rows import Grid, stationary_masses, values_grid
+from hushcount.noise.bits import uniform_from
+from hushcount.privacy import Budget, check_count
 from hushcount.releases.release import Release
 from hushcount.shapes import NOTHING_PUBLIC, FloorCounters, Histogram, Public, Shape
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
 
 WORD = 64
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class TruncatedGeometricLaw:
         high = bisect_left(self.masses, (1 << self.width) - half) - 1
         return low, high
 
-    def sample(self, size: int, bits: Bits) -> npt.NDArray[np.int64]:
+    def sample(self, size: int, bits: Bits) -> Counts:
         """Draw `size` independent values."""
         words = bits.words(size)
         heads = _heads(self)
@@ -83,15 +82,9 @@ class TruncatedGeometricLaw:
 
 
 @lru_cache(maxsize=32)
-def _heads(law: TruncatedGeometricLaw) -> npt.NDArray[np.uint64]:
+def _heads(law: TruncatedGeometricLaw) -> Words:
     """The first 64 bits of pi*_1 .. pi*_(n-1)."""
     return np.array([mass >> (law.width - WORD) for mass in law.masses[1:-1]], dtype=np.uint64)
-
-
-def uniform_from(word: int, width: int, bits: Bits) -> int:
-    """A uniform integer below 2^width whose first 64 bits are given."""
-    rest = int.from_bytes(bits.bytes((width - WORD) // 8), "big")
-    return word << (width - WORD) | rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +163,31 @@ class PublicFloorRelease:
         return _release(self, above_floor(shape, longest), bits, self.floor)
 
 
+def public_floor(max_events: int, parts: int) -> int:
+    """The least public floor: what a key next to the floor can have in a stream of max_events events.
+
+    >>> public_floor(1_000_000, 1024)
+    977
+    """
+    return check_count("max_events", max_events) // check_count("parts", parts) + 1
+
+
+def above_floor(shape: FloorCounters, max_events: int, floor: int | None = None) -> Histogram:
+    """What the candidates have above a public floor; keys with nothing above it are left out.
+
+    One key moves by one, for streams of at most `max_events` events. A higher floor may be given.
+    """
+    least = public_floor(max_events, shape.parts)
+    chosen = least if floor is None else check_count("floor", floor)
+    if chosen < least:
+        raise ParameterError(
+            f"floor must be at least max_events // counters + 1 = {least} to be public, got {floor}."
+        )
+    above = shape.counts - chosen
+    kept = above >= 1
+    return Histogram(keep(shape.keys, kept), above[kept], shape.unit)
+
+
 def _release(
     mechanism: TruncatedGeometric | PublicFloorRelease, shape: Histogram, bits: Bits, floor: int
 ) -> Release:
@@ -222,7 +240,7 @@ class TruncatedGeometricError:
             f"The noise is bounded: every true count lies between count - {least} and count + {most}.",
         )
 
-    def values(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def values(self, counts: Counts) -> Counts:
         """The sanitised values 1, 2, ... that published counts stand for."""
         return counts - (self.noise.centre + self.floor)
 

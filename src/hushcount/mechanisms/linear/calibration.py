@@ -15,9 +15,9 @@ import numpy as np
 
 from hushcount.errors import ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, LONGEST_KEY, at_least_half
-from hushcount.mechanisms.thresholds import SAFETY
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.noise.tails import SAFETY
 
 Law = DiscreteLaplace | DiscreteGaussian
 

@@ -10,9 +10,17 @@ import numpy as np
 from hushcount.errors import DataError, NotProvedError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import Claim, calibrate, check_calibrated, check_shape, keep, needed
-from hushcount.mechanisms.linear.calibration import Envelope, plan_envelope
-from hushcount.mechanisms.linear.envelope_error import EnvelopeError
+from hushcount.mechanisms.base import (
+    Claim,
+    calibrate,
+    check_calibrated,
+    check_shape,
+    keep,
+    lies_between,
+    needed,
+)
+from hushcount.mechanisms.linear.calibration import Envelope, envelope_bounds, plan_envelope
+from hushcount.noise import tails
 from hushcount.privacy import Budget, check_count
 from hushcount.releases.release import Release
 from hushcount.shapes import Public, Shape, TrackedCells
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
 
 WAY_OUT = 'use mechanism="floor", or hc.top with this mechanism and max_events'
+BELOW_ZERO = "They assume that no key was deleted more often than it was added."
 ASSUMPTIONS = (
     "the stream holds at most max_events additions and deletions",
     "the hash key is fresh, serves this release only and does not depend on the data",
@@ -172,3 +181,42 @@ def _noisy_estimates(plan: Envelope, shape: TrackedCells, bits: Bits) -> np.ndar
     places, where = np.unique(hashing.places(shape.hashes), return_inverse=True)
     noisy = shape.cells.cells.ravel()[places] + plan.law.sample(len(places), bits)
     return hashing.estimate(noisy[where].reshape(shape.hashes.shape), shape.hashes)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvelopeError:
+    """The count is the truth, plus what other keys add, plus noise, plus the public `centre` of the plan."""
+
+    plan: Envelope
+    max_events: int
+    candidates: int
+
+    @property
+    def hidden(self) -> int:
+        """The largest count that may stay unpublished."""
+        return self.plan.reach - 1
+
+    def interval(self, confidence: float) -> tuple[int, int]:
+        """One key named beforehand."""
+        return self._bounds(1 - confidence)
+
+    def simultaneous(self, confidence: float) -> tuple[int, int]:
+        """All tracked keys at once, so also those that were published."""
+        return self._bounds((1 - confidence) / self.candidates)
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """What the bounds are made of."""
+        below, above = self.interval(confidence)
+        return (
+            lies_between(confidence, below, above),
+            "The bounds hold for every stream of at most max_events events, so they are wide.",
+            *((BELOW_ZERO,) if self.plan.kind == COUNT_MIN else ()),
+        )
+
+    def _bounds(self, failure: float) -> tuple[int, int]:
+        plan = self.plan
+        below = sum(envelope_bounds(plan, self.max_events, failure / 2))
+        if plan.kind == COUNT_MIN:  # other keys only add, unless they were deleted more than added
+            each = tails.one_of(plan.depth, failure / 2)
+            return max(below + plan.centre, 0), max(plan.law.least_tail(each) - 1 - plan.centre, 0)
+        return max(below, 0), max(below, 0)

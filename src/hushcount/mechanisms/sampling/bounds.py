@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.compiled.arrays import Counts, Floats, Mask
+from hushcount.mechanisms.sampling.rows import SampleRows
 from hushcount.mechanisms.sampling.schemes import RELATIVE_ERROR
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 SHORT = 16  # counts that often suffice to warm up
 TIGHT = 2.0**-36  # bounds so close lead to no more open keys
@@ -25,7 +22,7 @@ class Bounds:
     low: Floats
     high: Floats
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> Bounds:
+    def where(self, chosen: Mask) -> Bounds:
         """The bounds of some elements."""
         return Bounds(self.low[chosen], self.high[chosen])
 
@@ -40,7 +37,7 @@ class Window:
     high: Floats
 
     @classmethod
-    def of(cls, rows: Rows, counts: Counts) -> Window:
+    def of(cls, rows: SampleRows, counts: Counts) -> Window:
         """The window of some counts; each piece warms up on the counts before it, on few if that will do."""
         size = rows.warm_up
         pieces = np.unique(np.concatenate([counts // size, (counts - size) // size]))
@@ -60,7 +57,7 @@ class Window:
         return Bounds(self.low[where], self.high[where])
 
 
-def warmed_up(rows: Rows, counts: Counts, steps: int) -> Bounds:
+def warmed_up(rows: SampleRows, counts: Counts, steps: int) -> Bounds:
     """Bounds of pi just before some counts, from q of warm_up counts earlier <= pi <= q on, in some steps."""
     before = counts - 1 - steps
     earlier = sampling_bounds(rows, before - rows.warm_up).low
@@ -70,7 +67,7 @@ def warmed_up(rows: Rows, counts: Counts, steps: int) -> Bounds:
     return bounds
 
 
-def sampling_bounds(rows: Rows, counts: Counts) -> Bounds:
+def sampling_bounds(rows: SampleRows, counts: Counts) -> Bounds:
     """Bounds of the integer sampling probabilities."""
     probability = rows.scheme.probability(counts)
     low = np.maximum(probability * (1 - RELATIVE_ERROR) - 2.0 ** (2 - rows.grid.width), 0.0)
@@ -80,7 +77,7 @@ def sampling_bounds(rows: Rows, counts: Counts) -> Bounds:
     return Bounds(low, np.minimum(probability * (1 + RELATIVE_ERROR), 1.0))
 
 
-def report_bounds(rows: Rows, before: Bounds, sampling: Bounds) -> Bounds:
+def report_bounds(rows: SampleRows, before: Bounds, sampling: Bounds) -> Bounds:
     """Bounds of Grid.report: relative widening where values are small, absolute near 1."""
     ratio, step = _constants(rows)
     least = 1 - np.maximum(1 - before.low - step, 0.0) / ratio - WIDEN
@@ -92,7 +89,7 @@ def report_bounds(rows: Rows, before: Bounds, sampling: Bounds) -> Bounds:
     return Bounds(np.minimum(sampling.low, low), np.minimum(sampling.high, high))
 
 
-def back_bounds(rows: Rows, mass: Bounds, before: Bounds, after: Bounds) -> Bounds:
+def back_bounds(rows: SampleRows, mass: Bounds, before: Bounds, after: Bounds) -> Bounds:
     """Bounds of Grid.back."""
     ratio, step = _constants(rows)
     margin = WIDEN * (1 + ratio)
@@ -104,7 +101,7 @@ def back_bounds(rows: Rows, mass: Bounds, before: Bounds, after: Bounds) -> Boun
     return Bounds(np.maximum(rising_low, falling_low), np.maximum(rising_high, falling_high))
 
 
-def entered_bounds(rows: Rows, before: Bounds, after: Bounds) -> Bounds:
+def entered_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> Bounds:
     """Bounds of Grid.move(0), the mass of the highest value."""
     ratio, step = _constants(rows)
     margin = WIDEN * (1 + ratio)
@@ -114,7 +111,7 @@ def entered_bounds(rows: Rows, before: Bounds, after: Bounds) -> Bounds:
     return Bounds(np.maximum(np.minimum(step * (1 - WIDEN), low), 0.0), np.minimum(step * (1 + WIDEN), high))
 
 
-def _rest_bounds(rows: Rows, before: Bounds, after: Bounds) -> tuple[Floats, Floats]:
+def _rest_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> tuple[Floats, Floats]:
     ratio, step = _constants(rows)
     margin = WIDEN * (1 + ratio)
     least = np.clip(step - (1 - before.low) + ratio * (1 - after.high) - margin, 0.0, step)
@@ -122,5 +119,5 @@ def _rest_bounds(rows: Rows, before: Bounds, after: Bounds) -> tuple[Floats, Flo
     return least, most
 
 
-def _constants(rows: Rows) -> tuple[float, float]:
+def _constants(rows: SampleRows) -> tuple[float, float]:
     return rows.grid.ratio / (1 << rows.grid.shift), rows.grid.step / rows.grid.whole

@@ -1,4 +1,4 @@
-"""Many keys at once: the walk of `Rows.draw` followed between bounds in floating point.
+"""Many keys at once: the walk of `SampleRows.draw` followed between bounds in floating point.
 
 The law is that of the integer rows. A decision is taken here only where lower and upper bound of the walk
 agree on it; every bound is widened by more than its rounding error, so the integer walk decides alike. The
@@ -13,33 +13,31 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometricLaw, uniform_from
+from hushcount.compiled.arrays import Counts, Mask, Words
+from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometricLaw
 from hushcount.mechanisms.sampling.bounds import (
     WIDEN,
     Bounds,
-    Counts,
     Window,
     back_bounds,
     entered_bounds,
     sampling_bounds,
 )
 from hushcount.mechanisms.sampling.gentle import GentleRows, draw_gentle
-from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.rows import SampleRows
+from hushcount.noise.bits import uniform_from
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
 
-Words = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
 
 BLOCK = 1 << 20  # floats held at once
 LARGEST_BLOCK = 1 << 16  # keys walked at once
 OPEN = -1
 
 
-def draw_values(rows: Rows, counts: Counts, bits: Bits) -> Counts:
+def draw_values(rows: SampleRows, counts: Counts, bits: Bits) -> Counts:
     """Tokens of independent keys with these counts; 0 is not published."""
     values = np.zeros(len(counts), dtype=np.int64)
     steady = _steady(rows, counts)
@@ -59,7 +57,7 @@ def draw_values(rows: Rows, counts: Counts, bits: Bits) -> Counts:
     return values
 
 
-def draw_published(rows: Rows, counts: Counts, bits: Bits) -> Mask:
+def draw_published(rows: SampleRows, counts: Counts, bits: Bits) -> Mask:
     """Whether independent keys with these counts are published."""
     published = np.zeros(len(counts), dtype=np.bool_)
     words = bits.words(len(counts))
@@ -80,7 +78,7 @@ def uniform_bounds(words: Words) -> Bounds:
     return Bounds(low * (1 - 2.0**-52), (low + 2.0**-64) * (1 + 2.0**-51))
 
 
-def walk(rows: Rows, counts: Counts, uniforms: Bounds) -> Counts:
+def walk(rows: SampleRows, counts: Counts, uniforms: Bounds) -> Counts:
     """Tokens where the bounds agree, OPEN elsewhere."""
     window = Window.of(rows, counts)
     after = window.at(counts)
@@ -113,14 +111,14 @@ def _tokens(tokens: int, heights: Counts, mass: Bounds, entered: Bounds) -> Coun
     return np.where(agreed, heights * tokens - part.astype(np.int64), OPEN)
 
 
-def _steady(rows: Rows, counts: Counts) -> Mask:
+def _steady(rows: SampleRows, counts: Counts) -> Mask:
     start = rows.stationary_from
     if start is None or rows.tokens > 1:
         return np.zeros(len(counts), dtype=np.bool_)
     return counts >= start
 
 
-def _gentle(rows: Rows, counts: Counts, words: Words) -> Counts:
+def _gentle(rows: SampleRows, counts: Counts, words: Words) -> Counts:
     """Values where sampling is gentle; OPEN elsewhere and where the bounds do not decide."""
     values = np.full(len(counts), OPEN, dtype=np.int64)
     if rows.tokens > 1:
@@ -134,7 +132,7 @@ def _gentle(rows: Rows, counts: Counts, words: Words) -> Counts:
     return values
 
 
-def _blocks(rows: Rows, counts: Counts) -> Iterator[slice]:
+def _blocks(rows: SampleRows, counts: Counts) -> Iterator[slice]:
     """Slices of sorted counts that a window of bounded size serves."""
     if not len(counts):
         return
@@ -147,7 +145,7 @@ def _blocks(rows: Rows, counts: Counts) -> Iterator[slice]:
             yield slice(first, min(first + LARGEST_BLOCK, stop))
 
 
-def _settled(rows: Rows, counts: Counts, words: Words, bits: Bits) -> Counts:
+def _settled(rows: SampleRows, counts: Counts, words: Words, bits: Bits) -> Counts:
     values = walk(rows, counts, uniform_bounds(words))
     for place in np.flatnonzero(values == OPEN).tolist():
         uniform = uniform_from(int(words[place]), rows.grid.width, bits)

@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats, Mask
 from hushcount.mechanisms.sampling.bounds import Bounds
-from hushcount.mechanisms.sampling.grid import Grid
+from hushcount.mechanisms.sampling.rows import Grid
 from hushcount.mechanisms.sampling.schemes import Scheme
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 RELATIVE = 2.0**-40  # of masses: q has 2^-44, powers of E 2^-46, a peak missed by a tie 2^-42
 ABSOLUTE = 2.0**-56  # of the integers, which lie within 2^-60 of the real numbers

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim, check_shape, keep
 from hushcount.mechanisms.sampling.filter import draw_published, draw_values
-from hushcount.mechanisms.sampling.grid import keys_grid, values_grid
-from hushcount.mechanisms.sampling.law import Counts, Floats, SampleLaw
-from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, values_grid
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
 from hushcount.privacy import Budget, Guarantee, check_count
 from hushcount.releases.release import Release
@@ -38,8 +38,7 @@ class PrivateSample:
         probability that any (epsilon, delta)-DP release of that sample has.
     Neighbours: add or remove one event.
     Assumes: one key moves by one; the scheme is public; the sampling is drawn here, fresh and secret.
-    Parameters: the scheme; rows of sample_rows.Rows. Sanitised counts are integers (Algorithm 4 of Cohen
-    et al. 2021), or
+    Parameters: the scheme; `SampleRows`. Sanitised counts are integers (Cohen et al. 2021, Algorithm 4), or
         multiples of 1 / tokens (Algorithm 5, corrected), which keep more of the order of the keys.
     Proof: docs/proofs/sampling/sample.md, sections 2 and 4. Checked by: tests/privacy/test_sample_integers.py
     """
@@ -48,7 +47,7 @@ class PrivateSample:
     public: Public = NOTHING_PUBLIC
     scheme: Scheme = EVERY_KEY
     tokens: int = 1
-    rows: Rows = field(init=False)
+    rows: SampleRows = field(init=False)
 
     name: ClassVar[str] = "sample"
     accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
@@ -64,7 +63,7 @@ class PrivateSample:
     def __post_init__(self) -> None:
         if check_count("tokens", self.tokens) > LARGEST_TOKENS:
             raise ParameterError(f"tokens must be at most {LARGEST_TOKENS}, got {self.tokens}.")
-        rows = Rows(values_grid(self.budget, self.tokens), self.scheme, self.tokens)
+        rows = SampleRows(values_grid(self.budget, self.tokens), self.scheme, self.tokens)
         object.__setattr__(self, "rows", rows)
 
     def release(self, shape: Histogram, bits: Bits) -> Release:
@@ -147,7 +146,7 @@ class PrivateSampleKeys:
     budget: Budget
     public: Public = NOTHING_PUBLIC
     scheme: Scheme = EVERY_KEY
-    rows: Rows = field(init=False)
+    rows: SampleRows = field(init=False)
 
     name: ClassVar[str] = "sample-keys"
     claim: ClassVar[Claim] = Claim(
@@ -158,7 +157,7 @@ class PrivateSampleKeys:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", Rows(keys_grid(self.budget), self.scheme))
+        object.__setattr__(self, "rows", SampleRows(keys_grid(self.budget), self.scheme))
 
     def publish(self, shape: Histogram, bits: Bits) -> KeyRelease:
         """Publish each key with probability pi of its count."""

@@ -17,10 +17,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
-
-Floats = npt.NDArray[np.float64]
 
 LARGEST_POWER = 2.0
 LARGEST_COUNT = 2**63 - 1

@@ -13,7 +13,7 @@ from hushcount.hierarchies.ipv4 import Ipv4
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.mechanisms.hierarchy import offline as module
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
-from hushcount.mechanisms.hierarchy.totals import SumError, stepped, sum_within
+from hushcount.mechanisms.hierarchy.totals import TotalError, stepped, sum_within
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import EVENT, USER, Budget, PrivacyUnit
@@ -218,7 +218,7 @@ def test_steps_of_widths():
 
 
 def test_sentences():
-    sentences = SumError(DiscreteGaussian(15), 84).sentences(0.95)
+    sentences = TotalError(DiscreteGaussian(15), 84).sentences(0.95)
     assert sentences == (
         "With confidence 0.95 the true residual of a node named beforehand lies within 29 of its residual;"
         " a total sums the residuals of its subtree, and their noises.",

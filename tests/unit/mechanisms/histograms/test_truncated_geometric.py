@@ -19,7 +19,7 @@ from hushcount.mechanisms.histograms.truncated_geometric import (
     TruncatedGeometric,
     TruncatedGeometricLaw,
 )
-from hushcount.mechanisms.sampling.grid import values_grid
+from hushcount.mechanisms.sampling.rows import values_grid
 from hushcount.mechanisms.thresholds import laplace_threshold
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget

@@ -9,12 +9,10 @@ from itertools import accumulate, pairwise
 import numpy as np
 import pytest
 
-from hushcount.mechanisms.sampling import likelihood
 from hushcount.mechanisms.sampling.filter import OPEN, uniform_bounds
 from hushcount.mechanisms.sampling.gentle import GentleRows, draw_gentle, rounding
-from hushcount.mechanisms.sampling.grid import values_grid
-from hushcount.mechanisms.sampling.law import SampleLaw
-from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.law import SampleLaw, gentle_values
+from hushcount.mechanisms.sampling.rows import SampleRows, values_grid
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Listed, Pps, Ppswor, Scheme
 from hushcount.privacy import Budget
 
@@ -34,8 +32,8 @@ SCHEMES: list[Scheme] = [
 ]
 
 
-def gentle_rows(budget: tuple[float, float], scheme: Scheme) -> tuple[Rows, GentleRows]:
-    rows = Rows(values_grid(Budget(*budget)), scheme)
+def gentle_rows(budget: tuple[float, float], scheme: Scheme) -> tuple[SampleRows, GentleRows]:
+    rows = SampleRows(values_grid(Budget(*budget)), scheme)
     return rows, GentleRows.of(rows.grid, scheme, rows.warm_up)
 
 
@@ -51,7 +49,7 @@ def counts_inside(gentle: GentleRows) -> np.ndarray:
 class IntegerRow:
     """One row of the integers: what a uniform integer draws, and words close to its boundaries."""
 
-    def __init__(self, rows: Rows, count: int) -> None:
+    def __init__(self, rows: SampleRows, count: int) -> None:
         cells = sorted(rows.row(count).items(), reverse=True)
         self.values = [value for value, _ in cells]
         self.ends = list(accumulate(mass for _, mass in cells))
@@ -129,7 +127,7 @@ def test_steep_sampling_is_nowhere_gentle():
 def test_likely_counts_and_bounds_equal_those_found_count_by_count(budget, scheme):
     law = SampleLaw.of(Budget(*budget), scheme)
     values = counts_inside(law.gentle) - law.warm_up
-    values = values[likelihood.gentle_values(law.gentle, values) & (values > 0)]
+    values = values[gentle_values(law.gentle, values) & (values > 0)]
     assert len(values)
     assert law.most_likely(values).tolist() == law._most_likely(values).tolist()
     for failure in (0.05, 1e-4):

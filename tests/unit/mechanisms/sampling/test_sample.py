@@ -11,9 +11,8 @@ from tests.seeded_bits import DictatedBits, SeededBits
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.mechanisms.sampling.bounds import Bounds
 from hushcount.mechanisms.sampling.filter import OPEN, draw_values, uniform_bounds, walk
-from hushcount.mechanisms.sampling.grid import values_grid
 from hushcount.mechanisms.sampling.law import SampleLaw
-from hushcount.mechanisms.sampling.rows import Rows
+from hushcount.mechanisms.sampling.rows import SampleRows, values_grid
 from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Listed, Pps, Ppswor, Scheme
 from hushcount.privacy import Budget
@@ -47,7 +46,7 @@ def mixed_counts(size: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("budget", [(1.0, 1e-6), (0.5, 1e-9), (3.0, 0.2), (20.0, 1e-3)])
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.name)
 def test_the_walk_between_bounds_decides_as_the_integers_do(budget, scheme):
-    rows = Rows(values_grid(Budget(*budget)), scheme)
+    rows = SampleRows(values_grid(Budget(*budget)), scheme)
     counts = mixed_counts(40, 5)
     generator = np.random.default_rng(6)
     scale = np.minimum(scheme.probability(counts) * 1.2, 1.0) * generator.random(40) ** 2
@@ -62,7 +61,7 @@ def test_the_walk_between_bounds_decides_as_the_integers_do(budget, scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.name)
 def test_tokens_are_decided_as_the_integers_do(scheme):
-    rows = Rows(values_grid(Budget(1.0, 1e-6), 16), scheme, 16)
+    rows = SampleRows(values_grid(Budget(1.0, 1e-6), 16), scheme, 16)
     counts = mixed_counts(30, 7)
     generator = np.random.default_rng(8)
     words = (scheme.probability(counts) * generator.random(30) * (2.0**64 - 4096)).astype(np.uint64)
@@ -75,7 +74,7 @@ def test_tokens_are_decided_as_the_integers_do(scheme):
 
 
 def test_the_integer_draw_has_the_masses_of_the_tokens():
-    rows = Rows(values_grid(Budget(0.7, 1e-4), 5), Ppswor(0.05), 5)
+    rows = SampleRows(values_grid(Budget(0.7, 1e-4), 5), Ppswor(0.05), 5)
     for count in (1, 2, 9, 30):
         start = 0
         for token, mass in sorted(rows.row(count).items(), reverse=True):
@@ -101,7 +100,7 @@ def test_a_release_of_tokens_orders_more_finely():
 
 
 def test_the_walk_leaves_open_what_it_cannot_decide():
-    rows = Rows(values_grid(Budget(1.0, 1e-6)), Ppswor(0.01))
+    rows = SampleRows(values_grid(Budget(1.0, 1e-6)), Ppswor(0.01))
     count = 30
     (published,) = rows.reporting(count, count)
     close = published / rows.grid.whole
@@ -110,7 +109,7 @@ def test_the_walk_leaves_open_what_it_cannot_decide():
 
 
 def test_open_keys_are_settled_by_the_remaining_bits():
-    rows = Rows(values_grid(Budget(1.0, 1e-6)), Ppswor(0.01))
+    rows = SampleRows(values_grid(Budget(1.0, 1e-6)), Ppswor(0.01))
     (published,) = rows.reporting(30, 30)
     head, rest = published >> 64, published & (2**64 - 1)
     for low, expected in ((rest, 0), (rest - 1, rows.draw(30, published - 1))):
@@ -121,7 +120,7 @@ def test_open_keys_are_settled_by_the_remaining_bits():
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.name)
 def test_the_integer_draw_has_the_masses_of_the_row(scheme):
-    rows = Rows(values_grid(Budget(0.7, 1e-4)), scheme)
+    rows = SampleRows(values_grid(Budget(0.7, 1e-4)), scheme)
     for count in (1, 2, 9, 30, 57):
         start = 0
         for value, mass in sorted(rows.row(count).items(), reverse=True):
@@ -133,7 +132,7 @@ def test_the_integer_draw_has_the_masses_of_the_row(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.name)
 def test_the_law_in_floats_is_the_law_in_integers(scheme):
-    rows = Rows(values_grid(Budget(0.7, 1e-4)), scheme)
+    rows = SampleRows(values_grid(Budget(0.7, 1e-4)), scheme)
     law = SampleLaw.of(Budget(0.7, 1e-4), scheme)
     listed = list(law.rows(60))
     for count in (1, 2, 9, 30, 60):
@@ -149,7 +148,7 @@ def test_the_law_in_floats_is_the_law_in_integers(scheme):
 def test_counts_of_a_trillion_are_drawn():
     counts = np.full(1000, 10**12)
     for scheme in (Ppswor(1e-12), Pps(1e-12), EVERY_KEY):
-        values = draw_values(Rows(values_grid(Budget(0.1, 1e-9)), scheme), counts, SeededBits(3))
+        values = draw_values(SampleRows(values_grid(Budget(0.1, 1e-9)), scheme), counts, SeededBits(3))
         published = values[values > 0]
         assert len(published) > 500
         assert (10**12 - published < 700).all()

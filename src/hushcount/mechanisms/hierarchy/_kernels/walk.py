@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts
 from hushcount.compiled.kernel import kernel
-
-Integers = npt.NDArray[np.int64]
 
 LEAF, LEVEL, ROWS = 0, 1, 2  # places of the cursor
 ROW_LEAF, ROW_LEVEL, ROW_VALUE, ROW_SIZE = 0, 1, 2, 3  # columns of a published row
@@ -18,7 +17,7 @@ ROW_LEAF, ROW_LEVEL, ROW_VALUE, ROW_SIZE = 0, 1, 2, 3  # columns of a published 
 class Leaves(NamedTuple):
     """Counts of sorted leaves, and the level each shares with the leaf before it."""
 
-    counts: Integers
+    counts: Counts
     shared: npt.NDArray[np.int16]
 
 
@@ -30,9 +29,9 @@ class Path(NamedTuple):
     it, and the number of rows published so far.
     """
 
-    residuals: Integers
-    opened: Integers
-    cursor: Integers
+    residuals: Counts
+    opened: Counts
+    cursor: Counts
 
     @classmethod
     def of(cls, height: int) -> Path:
