@@ -253,3 +253,27 @@ def test_timestamps_are_keys_in_every_zone(spark, tmp_path, zone):
         assert release.keys.schema.field("key").type == pa.timestamp("us", "UTC")
         assert release.keys.column("key").cast(pa.int64()).to_pylist() == [1577836800000000]
     assert "2020-01-01 00:00:00" in (tmp_path / "a.csv").read_text()
+
+
+def test_timestamps_after_the_year_9999(spark, tmp_path):
+    frame = spark.range(3000).selectExpr("timestamp_micros(9223372036854775000) AS key")
+    release = hc.engines.spark.top(frame, column="key", output=str(tmp_path / "a.csv"), **FEW)
+    assert release.keys.column("key").cast(pa.int64()).to_pylist() == [9223372036854775000]
+    assert "+294247-01-10 04:00:54" in (tmp_path / "a.csv").read_text()
+
+
+def test_the_input_is_not_overwritten(spark, tmp_path, capfd):
+    text = "url,user\n" + "page,alice\n" * 1000
+    (tmp_path / "a.csv").write_text(text)
+    (tmp_path / "b.csv").symlink_to("a.csv")
+    code, table, _ = command(
+        capfd, tmp_path / "a.csv", "--column", "url", "--output", str(tmp_path / "b.csv")
+    )
+    assert (code, table) == (2, {})
+    assert (tmp_path / "a.csv").read_text() == text
+
+
+def test_unknown_options_are_refused(spark):
+    frame = spark.range(3).selectExpr("'tea' AS key")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        hc.engines.spark.top(frame, column="key", colour="red", **FEW)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
@@ -34,6 +34,33 @@ FRAME_ROWS = (
 )
 
 
+class UserOptions(TypedDict, total=False):
+    """How users are protected, as in `hushcount.top`."""
+
+    user: str | None
+    max_keys: int | None
+    keep_duplicates: bool
+    exact: bool
+    count: str
+    max_events_per_user: int | None
+
+
+class TableOptions(TypedDict, total=False):
+    """The mechanism and the table, as in `hushcount.top`."""
+
+    mechanism: str | None
+    max_events: int | None
+    confidence: float
+    limit: int | None
+    min_count: int | None
+    output: PathLike | None
+    domain: object
+
+
+class TopOptions(UserOptions, TableOptions):
+    """What can be asked for on every engine."""
+
+
 def top(
     frame: DataFrame,
     *,
@@ -46,7 +73,7 @@ def top(
     row_id: str | None = None,
     files_cut_by: str | None = None,
     key_type: str = "auto",
-    **options: Any,
+    **options: Unpack[TopOptions],
 ) -> Release:
     """Count the keys of a Spark frame in shards and publish the frequent ones with differential privacy.
 
@@ -96,13 +123,13 @@ def top(
     """
     if not is_frame(frame):
         raise ParameterError(f"frame must be a Spark frame, got {type(frame).__name__}.")
-    names = {field.name for field in fields(UserSettings)}
-    users = UserSettings(**{name: value for name, value in options.items() if name in names})
-    others = {name: value for name, value in options.items() if name not in names}
-    settings = ReleaseSettings(epsilon=epsilon, delta=delta, **others)
+    names = UserOptions.__annotations__
+    users = cast("UserOptions", {name: value for name, value in options.items() if name in names})
+    table = cast("TableOptions", {name: value for name, value in options.items() if name not in names})
+    asked = ReleaseSettings(epsilon=epsilon, delta=delta, **table), UserSettings(**users)
     request = Request(frame, column if isinstance(column, str) else list(column), None, key_type)
-    partitioning = Partitioning(shards, partition_by, row_id, users.user, files_cut_by)
-    return count_on_spark(request, partitioning, counters, (settings, users))
+    partitioning = Partitioning(shards, partition_by, row_id, asked[1].user, files_cut_by)
+    return count_on_spark(request, partitioning, counters, asked)
 
 
 def count_on_spark(

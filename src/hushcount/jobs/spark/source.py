@@ -17,6 +17,7 @@ from hushcount.jobs.spark.files import local_files, read_files
 from hushcount.jobs.spark.shards import EVENTS, USERS, ShardSketches, ShardTask, bounded, shard_contents
 from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import EVENT, USER, PrivacyUnit
+from hushcount.sources.formats.inputs import RegularFile
 from hushcount.sources.source import Batch
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class SparkRequest(Request):
         if self.dealing is not self.partitioning:
             safe, rule = safe.without_user(), self.dealing
         notes = (*asked.notes, self.dealing.note)
-        return SparkSource(frame, ShardTask(safe, self.kind, self.counters), rule, asked, self.unit, notes)
+        task = ShardTask(safe, self.kind, self.counters)
+        return SparkSource(frame, task, rule, asked, self.unit, notes, tuple(local_files(frame)))
 
     def _read(self, asked: KeyColumns) -> DataFrame:
         """Return the frame of files."""
@@ -75,9 +77,10 @@ class SparkRequest(Request):
 
 @dataclass(frozen=True, slots=True)
 class SparkSource:
-    """A frame and what Spark does with it; `read` are its columns under their own names.
+    """A frame and what Spark does with it.
 
-    Nothing of it can be continued by another run; Spark repeats lost tasks by itself.
+    `read` are its columns under their own names, `files` those of its files that this machine sees. Nothing
+    of it can be continued by another run; Spark repeats lost tasks by itself.
     """
 
     frame: DataFrame
@@ -86,6 +89,7 @@ class SparkSource:
     read: KeyColumns
     unit: PrivacyUnit
     notes: tuple[str, ...]
+    files: tuple[RegularFile, ...]
     size: int | None = None
     fingerprint: str = ""
 
@@ -102,7 +106,7 @@ class SparkSource:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Paths of the local files that Spark reads."""
-        return tuple(file.location for file in local_files(self.frame))
+        return tuple(file.location for file in self.files)
 
     @property
     def state(self) -> dict[str, str]:
@@ -115,9 +119,8 @@ class SparkSource:
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Let Spark count, then yield the sketch of each shard in place of its keys."""
-        files = local_files(self.frame)
         contents = shard_contents(self.frame, self.task, self.partitioning)
-        for file in files:
+        for file in self.files:
             file.check_unchanged()
         for content in contents:
             yield Batch(pa.array([content], pa.binary()), 0, 0)
