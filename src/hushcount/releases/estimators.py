@@ -25,7 +25,9 @@ LARGEST_UNBIASED = 4096  # values; beyond it the table is far beyond what floati
 ROUNDING = 2.0**-50  # relative, of one step of the recursion of the unbiased estimator
 MEANINGFUL = 1e-3  # rounding error of an estimate, relative to the g it stands for, that is still accepted
 KNOTS = 128  # counts at which moments are computed, between which they are interpolated
+FEWEST_KNOTS = 8
 WORK = 3e7  # elements of the tables behind the knots, so that a small epsilon takes fewer knots
+LARGEST_TABLE = 1024  # values of the biased-down table, which needs memory for depth + 1024 counts each
 
 
 class RowDistribution(Protocol):
@@ -133,7 +135,7 @@ class BiasedDown:
 def biased_down(distribution: RowDistribution, g: Weight, largest: int) -> BiasedDown:
     """Return the biased-down estimator for values up to `largest`."""
     depth = distribution.depth
-    stop = 2 * depth  # from here on the distribution of count - value changes slowly at most
+    stop = min(2 * depth, LARGEST_TABLE)  # beyond 2 depth the distribution of count - value hardly changes
     table = _greedy(distribution, g, stop)
     likely = MaximumLikelihood(distribution, g)
     near = np.arange(stop + 1, stop + 2 * depth + 1, dtype=np.int64)
@@ -237,7 +239,7 @@ def make_estimator(name: str, distribution: RowDistribution, g: Weight, largest:
 
 def knots_for(depth: int) -> int:
     """Return the number of counts at which tables of this depth are computed."""
-    return int(min(max(WORK / depth**2, 16), KNOTS))
+    return int(min(max(WORK / depth**2, FEWEST_KNOTS), KNOTS))
 
 
 def _thinned(counts: Counts, most: int) -> Counts:

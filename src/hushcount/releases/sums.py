@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -191,56 +191,42 @@ def estimate_sum(release: Release, predicate: Predicate | None, g: Weight | None
     error = check_sanitised(release)
     if not release.whole:
         raise ParameterError("sum needs all rows of a release, got one cut by limit or min_count.")
-    weight = _shifted(identity if g is None else g, error.offset)
+    law, weight = error.law, _shifted(identity if g is None else g, error.offset)
     published = error.values(release.counts.to_numpy())
     values = published[selected(release, predicate)]
-    counts = error.law.most_likely(values)
-    estimator = make_estimator(name, error.law, weight, int(counts.max(initial=1)))
-    value = float(estimator(values).sum()) if len(values) else 0.0
-    bias, variance = _expanded(error.law, estimator, weight, counts)
-    if name != "mle":
-        bias = 0.0 if name == "unbiased" else value + _below(error.law, weight, values)
-    visible = error.law.reliable_from(VISIBLE) + error.offset
-    hidden = _hidden(error, published, identity if g is None else g, visible)
-    return SumEstimate(value, len(values), bias, variance, visible, hidden)
-
-
-def _below(distribution: RowDistribution, g: Weight, values: Counts) -> float:
-    """Return the bias of the maximum likelihood estimate less the estimate itself.
-
-    Added to another estimate it gives the bias of that one: what is published shows how far two estimates of
-    the same sum lie apart, whatever the counts are.
-    """
-    if not len(values):
-        return 0.0
-    likely = MaximumLikelihood(distribution, g)
-    bias, _ = _expanded(distribution, likely, g, distribution.most_likely(values))
-    return bias - float(likely(values).sum())
-
-
-def _expanded(
-    distribution: RowDistribution, estimator: Estimator, g: Weight, counts: Counts
-) -> tuple[float, float]:
-    """Return bias and variance over all keys: each published key stands for 1 / (probability) keys."""
-    # Horvitz-Thompson weights; docs/estimators.md, section 2
-    if not len(counts):
-        return 0.0, 0.0
-    per_key = moments(distribution, estimator, g, counts)
-    stands_for = 1 / distribution.reporting(counts)
-    return float(per_key.bias @ stands_for), float(per_key.variance @ stands_for)
-
-
-def _hidden(error: SanitisedError, published: Counts, g: Weight, visible: int) -> float | None:
-    """Bound the sum of g over keys of counts below `visible`: they have the events that no other key has."""
+    estimator = make_estimator(name, law, weight, int(law.most_likely(values).max(initial=1)))
+    made = _summed(law, estimator, weight, values)
+    if name == "unbiased":
+        made = replace(made, bias=0.0)
+    elif name != "mle":  # what is published shows how far two estimates of one sum lie apart
+        likely = _summed(law, MaximumLikelihood(law, weight), weight, values)
+        made = replace(made, bias=made.value - likely.value + likely.bias)
+    visible = law.reliable_from(VISIBLE) + error.offset
     if error.max_events is None:
-        return None
-    likely = MaximumLikelihood(error.law, identity)
-    counts = error.law.most_likely(published)
-    bias, variance = _expanded(error.law, likely, identity, counts)
-    seen = float(likely(published).sum()) if len(published) else 0.0
-    left = max(error.max_events - (seen - bias) + DEVIATIONS * math.sqrt(variance), 0.0)
+        return replace(made, visible_from=visible)
+    plain = g is None and predicate is None and name == "mle" and not error.offset
+    events = made if plain else _summed(law, MaximumLikelihood(law, identity), identity, published)
+    hidden = _hidden(error.max_events, events, identity if g is None else g, visible)
+    return replace(made, visible_from=visible, hidden=hidden)
+
+
+def _summed(law: RowDistribution, estimator: Estimator, g: Weight, values: Counts) -> SumEstimate:
+    """Return an estimate with the bias and variance of all keys; each published one stands for 1/p keys."""
+    # Horvitz-Thompson weights; docs/estimators.md, section 2
+    if not len(values):
+        return SumEstimate(0.0, 0, 0.0, 0.0)
+    counts = law.most_likely(values)
+    per_key = moments(law, estimator, g, counts)
+    stands_for = 1 / law.reporting(counts)
+    bias, variance = float(per_key.bias @ stands_for), float(per_key.variance @ stands_for)
+    return SumEstimate(float(estimator(values).sum()), len(values), bias, variance)
+
+
+def _hidden(max_events: int, events: SumEstimate, g: Weight, visible: int) -> float:
+    """Bound the sum of g over keys of counts below `visible`: they have the events that no other key has."""
+    seen = events.value - events.bias - DEVIATIONS * math.sqrt(events.variance)
     rare = np.arange(1.0, max(visible, 2))
-    return left * float(np.max(np.abs(g(rare)) / rare))
+    return max(max_events - seen, 0.0) * float(np.max(np.abs(g(rare)) / rare))
 
 
 def check_sanitised(release: Release) -> SanitisedError:

@@ -59,8 +59,14 @@ class Published:
         return self._with(notes=self.notes + notes)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas frame."""
-        return self.table.to_pandas()
+        """Return the table as a pandas frame; keys that pandas cannot represent, as some times, are text."""
+        import pyarrow as pa
+
+        try:
+            return self.table.to_pandas()
+        except (pa.ArrowException, ValueError, OverflowError):
+            pass
+        return with_texts(self.table).to_pandas()
 
     def to_json(self) -> str:
         """Return the whole release as one line of JSON."""

@@ -132,6 +132,7 @@ def test_any_time_is_written(tmp_path, kind, value, text):
     assert (tmp_path / "t.csv").read_text().splitlines()[1] == f'"{text}",9,4,11'
     assert json.loads(release.to_json())["rows"][0]["key"] == text
     assert "".join(tsv(release)).splitlines()[1] == f"{text}\t9\t4\t11"
+    assert len(release.to_pandas()) == 1
 
 
 def test_files_follow_the_umask_or_the_file_they_replace(tmp_path):
