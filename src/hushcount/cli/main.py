@@ -132,8 +132,12 @@ def _failed(error: BaseException) -> int:
         return 1
     if os.environ.get(DEBUG) == "1":
         traceback.print_exception(error)
-    sentence, code = explained(error)
-    click.echo(sentence, err=True)
+    from hushcount.releases.views.tables import visible
+
+    sentence, code = explained(
+        error
+    )  # it may quote text of a file, which must not reach the terminal as it is
+    click.echo(visible(sentence), err=True)
     return code
 
 

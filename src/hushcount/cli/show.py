@@ -83,7 +83,10 @@ def print_facts(facts: Mapping[str, str]) -> None:
     if sys.stdout.isatty():
         _print(_grid([(name, [value]) for name, value in facts.items()]), sys.stdout)
     else:
-        _print_bytes("".join(f"{name}\t{value}\n" for name, value in facts.items()), sys.stdout)
+        from hushcount.releases.views.tables import TSV_ESCAPES
+
+        lines = (f"{name}\t{value.translate(TSV_ESCAPES)}\n" for name, value in facts.items())
+        _print_bytes("".join(lines), sys.stdout)
 
 
 def _grid(groups: Iterable[tuple[str, Sequence[str]]]) -> Table:
