@@ -105,7 +105,7 @@ def plain(column: pa.Array | pa.ChunkedArray, reading: str, label: str, limit: K
         If the column has values that cannot be keys, or not in the type asked for.
     """
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    arrays = [_by_value(chunk, label, limit) for chunk in chunks or [pa.array([], column.type)]]
+    arrays = [_by_value(chunk, label, limit) for chunk in chunks or [pa.nulls(0, column.type)]]
     array = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
     if reading == "int":
         return _as_int(array, label)
@@ -116,7 +116,7 @@ def plain(column: pa.Array | pa.ChunkedArray, reading: str, label: str, limit: K
 
 def check_type(kind: pa.DataType, reading: str, label: str) -> pa.DataType:
     """Return the type that the keys of a column of this type have, or raise if they cannot be keys."""
-    return plain(pa.array([], kind), reading, label, DEFAULT_LIMIT).type
+    return plain(pa.nulls(0, kind), reading, label, DEFAULT_LIMIT).type
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -1,5 +1,6 @@
 """Data in memory for sketches: checked as a whole before anything is counted; files are not read."""
 
+import datetime as dt
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,36 @@ def test_damaged_arrays_are_refused_however_they_come(make, wrap):
         with pytest.raises(DataError) as caught:
             count(data)
         assert str(caught.value).replace("Column 'x'", "The data") == DAMAGED
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [dt.date(2020, 1, 1), None, dt.date(1990, 1, 1)],
+        [
+            dt.datetime(2020, 1, 1, tzinfo=dt.UTC),
+            dt.datetime(2020, 1, 1, tzinfo=dt.timezone(dt.timedelta(1 / 4))),
+        ],
+        [1, None, 2],
+        ["a", None, "b"],
+    ],
+)
+@pytest.mark.parametrize("kind", [pd.Series, pd.CategoricalIndex])
+def test_categories_have_the_keys_of_their_values(values, kind):
+    """The categories of a column are values too: their type does not come from the first one."""
+    found = [
+        pa.concat_arrays([batch.keys for batch in open_source(data).batches()])
+        for data in (
+            values,
+            kind(pd.Categorical(np.array([*values, None], object))),
+            pd.Series(values, dtype=object),
+        )
+    ]
+    held = [
+        array.cast(pa.string() if pa.types.is_large_string(array.type) else array.type) for array in found
+    ]
+    assert held[0].equals(held[1])
+    assert held[0].equals(held[2])
 
 
 def test_handed_arrays_are_counted():
