@@ -72,6 +72,11 @@ def frame(first, second=None):
     return pd.DataFrame({"a": column(first), "b": column(second or first)}, dtype=object)
 
 
+def categories(found):
+    """Return values of which pandas stores each once, as the objects that they are."""
+    return pd.Categorical(column(found), pd.Index(column(list(dict.fromkeys(found))), dtype=object))
+
+
 WRAPS = {
     "list": (list, {}),
     "iterator": (iter, {}),
@@ -134,6 +139,38 @@ def test_users_of_any_kind(users, data):
     assert whole == [key for each in alone for key in each]
 
 
+@SEEDED
+@given(found=values(), users=values(), data=st.data())
+def test_user_sketches_convert_like_sources(found, users, data):
+    rows = min(len(found), len(users))
+    found, users = found[:rows], ["u" if user is None else user for user in users[:rows]]
+
+    def counted(keys, owners):
+        sketch = hc.UserMisraGries(counters=100)
+        try:
+            sketch.update(keys, owners)
+        except HushcountError as error:
+            return says_nothing(error)
+        shape = sketch.shape()
+        return sorted(
+            zip(
+                shape.keys.to_pylist(),
+                shape.counts.tolist(),
+                strict=True,
+            ),
+            key=repr,
+        )
+
+    whole = counted(found, users)
+    assert (whole is None) >= (keys_of(found) is None)
+    if whole is not None:
+        shown = {repr(key) for key, _ in whole}
+        alone = {
+            repr(key) for value, user in zip(found, users, strict=True) for key, _ in counted([value], [user])
+        }
+        assert shown == alone
+
+
 TYPED = [
     pa.array(["a", "b", None, "a"]),
     pa.array(["a", "b", None, "a"]).dictionary_encode(),
@@ -190,6 +227,16 @@ def test_the_type_of_an_empty_result_for_users():
     assert len(schemas) == 1
 
 
+@pytest.mark.parametrize("kind", [hc.SpaceSaving, hc.MisraGries, hc.Exact, hc.UserMisraGries])
+def test_the_type_of_an_empty_release_of_a_sketch(kind):
+    schemas = set()
+    for keys in ([], ["a"], [1], [dt.date(2020, 1, 1)]):
+        sketch = kind()
+        sketch.update(keys, *([keys] if kind is hc.UserMisraGries else []))
+        schemas.add(hc.release(sketch, **BUDGET).table.schema)
+    assert len(schemas) == 1
+
+
 def test_the_declared_type_of_an_empty_result_is_kept():
     table = pa.table({"a": pa.array([], pa.date32())})
     assert hc.top(table, **BUDGET).table.schema.field("key").type == pa.date32()
@@ -217,11 +264,13 @@ DAYS = [dt.datetime(2020, 1, 1) + dt.timedelta(minutes=minute) for minute in ran
         lambda found: hc.top(frame(["k"] * len(found), found), column="a", user="b", max_keys=1, **BUDGET),
         lambda found: hc.sample(frame(found), column=["a", "b"], rate=0.5, epsilon=1.0, delta=1e-9),
         lambda found: hc.tree(frame(found), hierarchy="columns:a,b", threshold=300, **BUDGET),
+        lambda found: hc.UserMisraGries(8).update(found, list(range(len(found)))),
+        lambda found: hc.UserMisraGries(8).update(list(range(len(found))), found),
         lambda found: hc.Exact().update(found),
-        lambda found: hc.top(pd.Series(pd.Categorical(column(found))), **BUDGET),
+        lambda found: hc.top(pd.Series(categories(found)), **BUDGET),
         lambda found: hc.top(["a"], domain=found, epsilon=1.0, delta=0),
     ],
-    ids=["top", "user", "sample", "tree", "exact", "categories", "domain"],
+    ids=["top", "user", "sample", "tree", "users' keys", "users", "exact", "categories", "domain"],
 )
 def test_one_odd_value_is_refused_and_never_decides(others, odd, place, count):
     with pytest.raises(HushcountError):

@@ -8,23 +8,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.errors import KeyTypeError, ParameterError
+from hushcount.errors import DataError, KeyTypeError, ParameterError
 from hushcount.files.failures import attempt, guarded
 from hushcount.keys.buffers import check_column
 from hushcount.keys.columns import Columns, KeyColumns
 from hushcount.keys.objects import Objects, mixed_types, numpy_array, object_arrays
 from hushcount.keys.plain import LARGEST_SKETCHED, KeyLimit, plain
+from hushcount.keys.slices import is_shared
 
 # Anything that `in_memory` opens, of libraries that need not be installed.
 Data: TypeAlias = Any
 # 131072 rows read Parquet a fifth faster than 65536 and cost 20 MB more; 262144 gain nothing.
 BATCH_ROWS = 1 << 17
+LARGEST_COPY = 1 << 29  # bytes of keys that share their values, as those of a dictionary do
 SKETCH_LIMIT = KeyLimit(LARGEST_SKETCHED, "fail")
 
 
@@ -130,16 +131,16 @@ def _batch(name: str, data: Data) -> InMemory:
 def _checked(keys: Data) -> Iterator[tuple[pa.Array, int]]:
     """Check all keys, then return their arrays, each with the number of rows that it is from."""
     found = _batch("keys", keys)
-    held: list[Iterable[tuple[pa.Array, int]]] = []
-    for (column,) in found.pieces():
-        if pa.types.is_dictionary(column.type):  # whose rows may need much memory: they are copied in turn
-            check_column(column, "The data")
-            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-                found.columns.keys([chunk.dictionary])
-            held.append(found.columns.parts([column]))
-        else:
-            held.append(list(found.columns.parts([column])))
-    return chain.from_iterable(held)
+    held, copied = [], 0
+    for piece in found.pieces():
+        for array, rows in found.columns.parts(piece):
+            held.append((array, rows))
+            copied += array.nbytes if is_shared(piece[0].type) else 0
+            if copied > LARGEST_COPY:
+                raise DataError(
+                    "The keys of this batch take more than 512 MB if each row has its own; pass fewer at a time."
+                )
+    return iter(held)
 
 
 def _numpy(array: Data, columns: KeyColumns) -> InMemory:

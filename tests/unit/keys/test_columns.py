@@ -2,15 +2,17 @@
 
 import datetime
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushcount.errors import DataError
+from hushcount.errors import DataError, ParameterError
 from hushcount.keys import composite
 from hushcount.keys.buffers import is_utf8
+from hushcount.keys.plain import KeyLimit
 from hushcount.sources.open import open_source
 
 SEEDED = settings(deadline=None, derandomize=True, database=None)
@@ -147,3 +149,89 @@ def test_utf8_check_is_that_of_python(values, start, length, large):
             return False
 
     assert is_utf8(array) == all(map(valid, values[start : start + length]))
+
+
+LONG, SHORT = "x" * 4097, "x" * 4096
+WAYS = {
+    "text": pa.array,
+    "large": lambda values: pa.array(values, pa.large_string()),
+    "bytes": lambda values: pa.array([value and value.encode() for value in values]),
+    "dictionary": lambda values: pa.array(values).dictionary_encode(),
+    "views": lambda values: pa.array(values, pa.string_view()),
+    "list": list,
+    "lazy": lambda values: pl.LazyFrame({"a": values}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_longer_keys_are_dropped_like_nulls(way):
+    data = WAYS[way](["a", LONG, SHORT, None, "b"])
+    source = open_source(data, ordered=False)
+    kept = [key for batch in source.batches() for key in batch.keys.to_pylist()]
+    assert [len(key) for key in kept] == [1, 4096, 1]
+    assert source.notes[-2:] == ("Null keys are dropped.", "Keys longer than 4096 bytes are dropped.")
+    assert sum(batch.rows for batch in open_source(data).batches()) in (5, 3)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_longer_keys_stop_the_run_on_request(way):
+    fail = KeyLimit.of(4096, "fail")
+    source = open_source(WAYS[way](["a", LONG, "b"]), limit=fail)
+    assert source.notes[-1] == "Keys longer than 4096 bytes stop the run."
+    with pytest.raises(DataError) as caught:
+        list(source.batches())
+    assert str(caught.value) == "A key is longer than 4096 bytes; shorten or hash such keys first."
+    assert list(open_source(WAYS[way](["a", SHORT, None]), limit=fail).batches())
+
+
+def test_the_limit_counts_bytes_of_the_whole_key():
+    table = pa.table({"a": ["é", "éé", "aaaa"], "b": [1, 1, 11], "user": ["u", "v", "w"]})
+    three = KeyLimit.of(3, "drop")
+    (batch,) = open_source(table, column="a", limit=three).batches()
+    assert batch.keys.to_pylist() == ["é"]
+    (batch,) = open_source(table, column=["a", "b"], limit=KeyLimit.of(7, "drop")).batches()
+    assert batch.keys.to_pylist() == [b"2:\xc3\xa91:1"]
+    (batch,) = open_source(table, column=["a", "b"], user="user", limit=KeyLimit.of(7, "drop")).batches()
+    assert batch.keys.to_pylist() == [{"user": "u", "key": b"2:\xc3\xa91:1"}]
+    (batch,) = open_source(pa.array([b"abcd"], pa.binary(4)), limit=three).batches()
+    assert len(batch.keys) == 0
+    numbers = open_source(pa.array([1 << 40]), limit=three)
+    assert numbers.notes == ("Null keys are dropped.",)
+    assert [batch.keys.to_pylist() for batch in numbers.batches()] == [[1 << 40]]
+
+
+def test_whether_a_key_is_dropped_depends_on_its_row_alone():
+    values = ["a", LONG, None, SHORT]
+    alone = [len(batch.keys) for value in values for batch in open_source([value]).batches()]
+    assert alone == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("size", "on_bad", "text"),
+    [
+        (0, "drop", "max_key_bytes must be at least 1, got 0."),
+        (65536, "drop", "max_key_bytes must be at most 65535, got 65536."),
+        (True, "drop", "max_key_bytes must be a whole number, got True."),
+        (float("nan"), "drop", "max_key_bytes must be a whole number, got nan."),
+        (5, "skip", "on_bad must be one of drop, fail, got skip."),
+    ],
+)
+def test_refused_limits(size, on_bad, text):
+    with pytest.raises(ParameterError) as caught:
+        KeyLimit.of(size, on_bad)
+    assert str(caught.value) == text
+
+
+def test_types_that_cannot_be_written_are_refused_before_counting():
+    table = pa.table({"a": pa.array([0], pa.timestamp("us", "Mars/Phobos")), "b": ["x"]})
+    for asked in ({"column": "a"}, {"column": ["a", "b"]}):
+        with pytest.raises(DataError) as caught:
+            open_source(table, **asked)
+        text = "The time zone Mars/Phobos of the keys is not known here; convert them to UTC."
+        assert str(caught.value) == text
+    assert list(open_source(table, column="b", user="a").batches())  # users are not written
+
+
+def test_times_as_text_on_request():
+    (batch,) = open_source(pa.array([0], pa.timestamp("us", "GMT+05:30")), key_type="text").batches()
+    assert batch.keys.to_pylist() == ["1970-01-01 05:30:00+05:30"]
