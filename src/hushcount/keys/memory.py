@@ -138,7 +138,7 @@ def _checked(keys: Data) -> Iterator[tuple[pa.Array, int]]:
             copied += array.nbytes if is_shared(piece[0].type) else 0
             if copied > LARGEST_COPY:
                 raise DataError(
-                    "The keys of this batch take more than 512 MB if each row has its own; pass fewer at a time."
+                    "The keys of this batch take more than 512 MB if each row has its own; pass fewer."
                 )
     return iter(held)
 

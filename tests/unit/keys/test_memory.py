@@ -165,7 +165,7 @@ def test_rows_that_share_one_long_value_take_little_memory(shared):
     sketch = hc.SpaceSaving()
     with pytest.raises(DataError) as caught:
         sketch.update(keys)
-    text = "The keys of this batch take more than 512 MB if each row has its own; pass fewer at a time."
+    text = "The keys of this batch take more than 512 MB if each row has its own; pass fewer."
     assert str(caught.value) == text
     sketch.update(keys.slice(0, 1000))
     assert sketch.total == 1000
