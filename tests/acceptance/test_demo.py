@@ -13,6 +13,22 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FILE = EXAMPLES / "searches.parquet"
 
 
+def test_the_script_of_visits_makes_the_file(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    import make_visits
+
+    assert make_visits.visits().equals(parquet.read_table(EXAMPLES / "visits.parquet"))
+    assert os.path.getsize(EXAMPLES / "visits.parquet") < 500_000
+    del sys.modules["make_visits"]
+
+
+def test_pages_that_one_user_visits_are_not_published():
+    options = {"column": "page", "user": "user", "max_keys": 4, "epsilon": 1.0, "delta": 1e-8}
+    rows = hc.top(EXAMPLES / "visits.parquet", **options).table.to_pylist()
+    assert len(rows) > 30
+    assert not any("/fines/" in row["key"] for row in rows)
+
+
 def test_the_script_makes_the_file(monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     import make_searches
