@@ -1,1 +1,1 @@
-"""Loops of the local model over arrays of reports."""
+"""Compiled loops of the local model over reports, tables and items."""

@@ -1,7 +1,13 @@
 """Keyed BLAKE2s of short messages, sixteen at a time.
 
-The key fills a block of its own, so its state is computed once and a report costs one compression.
-The rounds are written once, over whatever adds, xors and rotates: integers here, vectors in the kernel.
+BLAKE2s is the hash of public randomness (wire/public_randomness.py): the message is a nonce and the number of
+a group, nine bytes, and the key is the seed of the campaign. The key fills a block of its own, so the state
+after it is computed once, and a report costs one compression.
+
+The sixteen working words of a compression become sixteen vectors, each with one lane for each of sixteen
+messages; only messages differ between lanes. The rounds are written once, over whatever adds, xors and
+rotates: Python's integers for the block of the key, vectors of LLVM in the kernel. The words of a message
+after its ninth byte are zero, so they are None here and their additions are left out.
 """
 
 from __future__ import annotations
@@ -48,7 +54,7 @@ Operation = Callable[[Any, Any], Any]
 
 
 def _rounds(v: list[Any], message: Sequence[Any], add: Operation, xor: Operation, rotate: Operation) -> None:
-    """Ten rounds over the sixteen working words; a message word that is None is zero."""
+    """Run ten rounds over the sixteen working words; a message word that is None is zero."""
     for order in _SCHEDULE:
         for step, (a, b, c, d) in enumerate(_COLUMNS_THEN_DIAGONALS):
             for word, far, near in ((message[order[2 * step]], 16, 12), (message[order[2 * step + 1]], 8, 7)):
@@ -61,7 +67,7 @@ def _rounds(v: list[Any], message: Sequence[Any], add: Operation, xor: Operation
 
 
 def key_state(key: bytes, digest_size: int = 32) -> npt.NDArray[np.uint32]:
-    """The chaining words after the block of the key."""
+    """Return the chaining words after the block of the key."""
     parameter = 0x01010000 ^ (len(key) << 8) ^ digest_size
     state = [_IV[0] ^ parameter, *_IV[1:]]
     block = key.ljust(_BLOCK, b"\0")
@@ -120,7 +126,10 @@ compress: Any = intrinsic(_compress)
 
 @kernel
 def digests(state: Any, nonces: Any, group: Any, out: Any) -> None:
-    """Words 0..7 of blake2s(nonce || group, key) into out[8, n], for every nonce."""
+    """Write words 0..7 of blake2s(nonce || group, key) to out[8, n], for every nonce.
+
+    The last few nonces are padded to sixteen, whose results are ignored.
+    """
     count = len(nonces)
     lanes = np.empty(WORDS * LANES, np.uint32)
     padded = np.zeros(LANES, np.uint64)

@@ -1,8 +1,16 @@
 """Soft decoding of a linear code of length 128 by ordered statistics.
 
-A codeword is two 64-bit words, place p at bit p % 64 of word p // 64. The signal at a place is positive
-for a 0 and negative for a 1; how far from zero it lies says how sure it is. The correlation of a codeword
-with a signal is the sum of the signal with its signs taken back: the most likely codeword has the largest.
+A codeword is two 64-bit words; place p is bit p % 64 of word p // 64. The signal at a place is positive for a
+0 and negative for a 1, and its size says how reliable it is. The correlation of a codeword with a signal is
+the sum of the signal, with the signs of the codeword; the most likely codeword has the largest correlation.
+
+`rows` is a basis of the code with three words per row: the two of a codeword, and the message that gives it.
+`_solve` brings it into a form in which row i alone has a 1 at pivot i, where the pivots are the most reliable
+independent places. Inverting a pivot then means xoring one row, so all codewords that differ from the signs
+of the signal in at most three pivots are tried with one xor each.
+
+`partial[byte, value]` is what one byte of a codeword adds to the correlation, so a correlation is a sum of
+sixteen lookups instead of 128 additions.
 """
 
 from __future__ import annotations
@@ -21,12 +29,13 @@ _HALF = 64
 
 @inlined
 def _bit(words: Any, row: Any, place: Any) -> Any:
+    """Return the bit of a row at a place."""
     return (words[row, place // _HALF] >> _U(place % _HALF)) & _ONE
 
 
 @inlined
 def _correlation(partial: Any, low: Any, high: Any) -> Any:
-    """The correlation of one codeword, from the partial sums of its sixteen bytes."""
+    """Return the correlation of one codeword, from the partial sums of its sixteen bytes."""
     total = partial[0, 0] * 0
     for part in range(8):
         shift = _U(8 * part)
@@ -36,7 +45,7 @@ def _correlation(partial: Any, low: Any, high: Any) -> Any:
 
 @inlined
 def _partial_sums(signal: Any, partial: Any) -> None:
-    """For each byte of a codeword and each value of it, the part of the correlation it brings."""
+    """Fill in what each value of each byte of a codeword adds to the correlation."""
     for part in range(16):
         total = partial[0, 0] * 0
         for bit in range(8):
@@ -50,7 +59,7 @@ def _partial_sums(signal: Any, partial: Any) -> None:
 
 @inlined
 def _solve(order: Any, rows: Any, pivots: Any) -> None:
-    """Gaussian elimination: row i gets the i-th most reliable independent place all for itself."""
+    """Eliminate until only row i has a 1 at the i-th most reliable independent place."""
     found = 0
     for index in range(_LENGTH - 1, -1, -1):
         place = order[index]
@@ -73,7 +82,7 @@ def _solve(order: Any, rows: Any, pivots: Any) -> None:
 
 @inlined
 def _remember(messages: Any, scores: Any, message: Any, score: Any) -> None:
-    """Insert into a short list of the best, kept in descending order."""
+    """Insert a message into a short list of the best, in descending order of scores."""
     place = scores.size - 1
     if score <= scores[place]:
         return
@@ -87,10 +96,10 @@ def _remember(messages: Any, scores: Any, message: Any, score: Any) -> None:
 
 @kernel
 def decode_ordered(signals: Any, basis: Any, flips: int, messages: Any, scores: Any) -> None:
-    """The best codewords of each signal among those that miss the sure places at most `flips` <= 3 times.
+    """Find the best codewords of each signal that differ from it in at most `flips` <= 3 of the pivots.
 
     `basis` has a row for each message bit: its codeword's two words and the bit itself. The rows of
-    `messages` and `scores` (as long as the list wanted; scores start at minus infinity) are filled.
+    `messages` and `scores` are filled; they are as long as the list wanted, and scores start at -infinity.
     """
     size = basis.shape[0]
     pivots = np.zeros(size, np.int64)

@@ -1,4 +1,10 @@
-"""From lists of likely values to whole items, and from items to those that stand after peeling."""
+"""From lists of likely values to whole items, and from candidates to the items that remain after peeling.
+
+`combine` keeps, for each bucket, at most `widest` partial combinations in descending order of their sums, and
+extends them list by list. Scores are only added, so the best sums over all lists extend best sums over the
+first ones, and nothing is lost by keeping only so many. A combination is named old * count + new: the place
+of what it extends, and the place of the value it adds.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,7 @@ from hushcount.compiled.kernel import inlined, kernel
 
 @inlined
 def _insert(best: Any, names: Any, size: Any, total: Any, name: Any) -> Any:
-    """Put a sum with its name into a list in descending order that drops its last when full; the new size."""
+    """Insert a sum with its name into a list in descending order, which drops its last; return its size."""
     if size == best.size:
         if total <= best[size - 1]:
             return size
@@ -28,11 +34,11 @@ def _insert(best: Any, names: Any, size: Any, total: Any, name: Any) -> Any:
 
 @kernel
 def combine(lists: Any, least: Any, widest: int, chosen: Any, buckets: Any) -> int:
-    """The combinations of one value from each list of a bucket whose scores sum to at least `least`.
+    """Combine one value from each list of a bucket; keep the combinations whose scores sum to `least`.
 
-    `lists` = (starts, values, scores): list l of bucket b is from `starts[l, b]` to `starts[l, b + 1]`.
-    No bucket gives more than its `widest` best; the best sums of some lists extend to the best of all.
-    Fills `chosen` (a row of values each) and `buckets`; returns how many.
+    `lists` = (starts, values, scores): list l of bucket b is at starts[l, b] .. starts[l, b + 1] - 1. No
+    bucket gives more than its `widest` best. Fill `chosen` (a row of values each) and `buckets`; return how
+    many there are.
     """
     starts, values, scores = lists
     parts, found = starts.shape[0], 0
@@ -65,12 +71,11 @@ def combine(lists: Any, least: Any, widest: int, chosen: Any, buckets: Any) -> i
 
 @kernel
 def peel(places: Any, weights: Any, estimates: Any, limits: Any, accepted: Any) -> None:
-    """Accept items from the largest estimate down; each is taken out of the estimates of the others.
+    """Accept items from the largest estimate down, and subtract each from the estimates of the others.
 
-    `places` = (cells, signs): item i lies in cell `cells[i, t]` of table t, with sign `signs[i, t]`. It has
-    two estimates, `estimates[i, 0]` to publish and `estimates[i, 1]` to check it by, and is accepted while
-    both reach `limits`; table t brings the parts `weights[t]` of a count to them. `accepted[i]` gets the
-    rank, or stays -1.
+    `places` = (cells, signs): item i lies in cell cells[i, t] of table t, with sign signs[i, t]. It has two
+    estimates: estimates[i, 0] is published and estimates[i, 1] checks it; both must reach `limits`. Table t
+    contributes the fractions weights[t] of a count to them. accepted[i] becomes the rank, or stays -1.
     """
     cells, signs = places
     items, tables = cells.shape

@@ -1,4 +1,9 @@
-"""The responses of many clients: the law, and the use of random bytes, of response.respond."""
+"""The responses of many clients, with the distribution of wire/response.py and the same use of random bytes.
+
+Each response gets 16 random bytes: a 64-bit coin, a byte in place of a missing truth, and seven bytes of
+which the first with nonzero low bits replaces the truth. If all seven have zero low bits, which is rare, the
+answer is marked UNDECIDED and drawn again outside.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,7 @@ UNDECIDED = 0x80  # set in an answer that still needs a replacement
 
 @inlined
 def _parity(word: Any) -> Any:
+    """Return the parity of the bits of a word; bit i of 0x6996 is the parity of i."""
     word ^= word >> np.uint32(16)
     word ^= word >> np.uint32(8)
     word ^= word >> np.uint32(4)
@@ -21,7 +27,7 @@ def _parity(word: Any) -> Any:
 
 @kernel
 def truths(reports: Any, cells: Any, flips: Any, masks: Any, out: Any) -> None:
-    """out[report]: the parities of its cell under its masks, the i-th as bit i, xor its flip."""
+    """Write the truthful answers: bit i is the parity of the cell under mask i; a flip turns bit 0."""
     for place in range(len(reports)):
         report = reports[place]
         answer = np.uint32(flips[place])
@@ -32,7 +38,7 @@ def truths(reports: Any, cells: Any, flips: Any, masks: Any, out: Any) -> None:
 
 @kernel
 def respond(answers: Any, fits: Any, draws: Any, probability: Any, mask: Any) -> int:
-    """Replace truths by responses, 16 random bytes each; returns how many are left undecided."""
+    """Replace truths by responses, with 16 random bytes each; return how many are left undecided."""
     undecided = 0
     for report in range(len(answers)):
         draw = draws[report]

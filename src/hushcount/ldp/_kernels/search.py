@@ -1,7 +1,12 @@
 """Search the children of many prefixes for those whose matches, summed over the rows, reach a cut.
 
-The hash is linear before its shift, so a child's hash is a base of its prefix plus factor * suffix. Half-way,
-after the first rows, children that stay far behind are given up.
+A hash is ((b + sum of a_i x_i) mod 2^64) >> shift over the 32-bit words x_i of a key. It is linear before its
+shift, and the suffix of a child lies in the lowest word, so the hash of a child is
+(base of its prefix + factor * suffix) >> shift: one multiplication and one lookup per row.
+
+Most children are nowhere near the cut, so some of the rows are summed first, and the rest only if that sum
+keeps up. The largest row is also left out once: what shares one cell with a very heavy item has nothing in
+the other rows.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from hushcount.compiled.kernel import inlined, kernel
 
 @inlined
 def _sum(matches: Any, bases: Any, factors: Any, suffix: Any, rows: Any) -> Any:
-    """The matches of base + factor * suffix in some rows; `rows` is (first, stop, shift)."""
+    """Return the sum of the matches of base + factor * suffix over rows (first, stop, shift)."""
     first, stop, shift = rows
     total = 0
     for row in range(first, stop):
@@ -25,7 +30,7 @@ def _sum(matches: Any, bases: Any, factors: Any, suffix: Any, rows: Any) -> Any:
 
 @inlined
 def _largest(matches: Any, bases: Any, factors: Any, suffix: Any, shift: Any) -> Any:
-    """The largest matches in one row."""
+    """Return the largest matches that base + factor * suffix has in one row."""
     largest = matches[0, np.int64((bases[0] + factors[0] * suffix) >> shift)]
     for row in range(1, len(factors)):
         largest = max(largest, matches[row, np.int64((bases[row] + factors[row] * suffix) >> shift)])
@@ -34,12 +39,11 @@ def _largest(matches: Any, bases: Any, factors: Any, suffix: Any, shift: Any) ->
 
 @kernel
 def search(oracle: Any, nodes: Any, suffixes: Any, cuts: Any, found: Any) -> int:
-    """Try every suffix after every node; returns how many reach the cuts, also beyond the room in `found`.
+    """Try every suffix after every node; return how many reach the cuts, even if `found` has no room left.
 
     `oracle` is (matches[row, cell], factors[row], shift), `nodes` is (bases[node, row], sums of the levels
-    before), `cuts` is (rows of the first look, its cut, the cut with the levels before, the cut of this level
-    alone, the cut without its largest row), `found` is (node, suffix, sum of this level). What shares a cell
-    of one row with a very heavy item has nothing in the other rows.
+    before), `cuts` is (rows looked at first, their cut, the cut with the levels before, the cut of this level
+    alone, the cut without its largest row), `found` is (node, suffix, sum of this level).
     """
     matches, factors, shift = oracle
     bases, before = nodes
@@ -66,11 +70,11 @@ def search(oracle: Any, nodes: Any, suffixes: Any, cuts: Any, found: Any) -> int
 
 @kernel
 def search_tagged(oracle: Any, nodes: Any, suffixes: Any, cuts: Any, found: Any) -> int:
-    """The same for whole items: a node is a prefix with the tags that were kept.
+    """Do the same for whole items, whose nodes are prefixes with the tags that were kept.
 
     `nodes` is (bases[node, row], (bases[node], factor, shift) of the tag, before[node, tag]), where `before`
-    is the least integer for a tag that was not kept. What only shares prefix and tag with a very heavy item
-    has a large sum at the levels before, but not at this one.
+    is the smallest integer for a tag that was not kept. An item that only shares prefix and tag with a very
+    heavy one has a large sum at earlier levels but not at this one.
     """
     matches, factors, shift = oracle
     bases, tagging, before = nodes

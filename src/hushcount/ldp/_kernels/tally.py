@@ -1,7 +1,11 @@
-"""From reports to tallies: derive question, row and masks, order by table, add every combination of masks.
+"""From reports to tables: derive question, row and masks, order by table, add every combination of masks.
 
-A group's tables lie one after the other in one array. A table belongs to one question, row and position;
-reports are brought together by table first, so that the table they add to stays in the cache.
+The tables of a group lie one after the other in one array; table t is cells[offsets[t] : offsets[t + 1]], a
+power of two long. A table belongs to one question, row and position. Reports arrive in random order, so they
+are first ordered by table (a counting sort); then the table that they are added to stays in the cache.
+
+A report with b masks adds to 2^b - 1 cells: for every nonempty set s of masks, to the cell that is the xor of
+the masks in s. `combined[s]` holds these xors, built by doubling; the sign depends on s and the symbol only.
 """
 
 from __future__ import annotations
@@ -14,12 +18,12 @@ from hushcount.compiled.kernel import inlined, kernel
 from hushcount.ldp._kernels.blake2s import LANES, compress
 
 MOST_BITS = 5
-BLOCK = 1 << 19  # reports that are brought into order together
+BLOCK = 1 << 19  # reports that are ordered together
 
 
 @inlined
 def first_above(cumulative: Any, word: Any) -> Any:
-    """The first question whose cumulative share exceeds a word."""
+    """Return the first question whose cumulative share exceeds a word."""
     question = 0
     while cumulative[question] <= word:
         question += 1
@@ -28,10 +32,10 @@ def first_above(cumulative: Any, word: Any) -> Any:
 
 @kernel
 def derive(state: Any, group: Any, nonces: Any, layout: Any, out: Any) -> None:
-    """The table and the b mask words of every nonce, by public randomness.
+    """Derive the table and the masks of every nonce from public randomness.
 
-    `layout` is (cumulative shares, rows, positions, first table) by question; a row has so many positions.
-    `out` is (tables, masks).
+    `layout` is (cumulative shares, rows, positions in a row, first table), each by question. `out` is
+    (tables, masks).
     """
     cumulative, rows, positions, tables = layout
     slots, masks = out
@@ -57,7 +61,7 @@ def derive(state: Any, group: Any, nonces: Any, layout: Any, out: Any) -> None:
 
 @kernel
 def order_by_table(slots: Any, starts: Any, order: Any) -> None:
-    """Counting sort: `order[starts[t] : starts[t + 1]]` are the reports of table t."""
+    """Sort by counting, so that order[starts[t] : starts[t + 1]] are the reports of table t."""
     starts[:] = 0
     for slot in slots:
         starts[slot + 1] += 1
@@ -71,10 +75,9 @@ def order_by_table(slots: Any, starts: Any, order: Any) -> None:
 
 @kernel
 def tally(order: Any, starts: Any, reports: Any, signs: Any, tables: Any) -> None:
-    """Add to T[xor of masks in s] the sign (-1)^parity(s & y), for every nonzero s and every report.
+    """Add the sign (-1)^parity(s & y) to T[xor of the masks in s], for every nonzero s and every report.
 
-    `reports` is (masks, symbols), `signs[y, s]` holds the signs and `tables` is (offsets, cells): table t is
-    cells[offsets[t] : offsets[t + 1]], a power of two long.
+    `reports` is (masks, symbols), signs[y, s] holds the signs, and `tables` is (offsets, cells).
     """
     masks, symbols = reports
     offsets, cells = tables

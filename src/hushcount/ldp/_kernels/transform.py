@@ -1,4 +1,9 @@
-"""The fast Walsh-Hadamard transform, in place."""
+"""The fast Walsh-Hadamard transform, in place.
+
+Each pass combines cells at a distance of one stride; the strides are the powers of two below the size. Two
+strides are done in one pass, which halves the traffic to memory. All strides within a block that fits the
+nearest cache are done block by block first; only the far strides go over the whole table.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,7 @@ _NEAR = 1 << 12  # cells that stay in the nearest cache
 
 @kernel
 def walsh_hadamard(cells: Any) -> None:
-    """Replace cells[c] by the sum over masks m of (-1)^parity(m & c) * cells[m]; a power of two long.
-
-    Blocks that fit the nearest cache get their small strides at once; the far strides go two at a time.
-    """
+    """Replace cells[c] by the sum over m of (-1)^parity(m & c) * cells[m]; the length is a power of two."""
     size = len(cells)
     near = min(_NEAR, size)
     for start in range(0, size, near):
@@ -24,6 +26,7 @@ def walsh_hadamard(cells: Any) -> None:
 
 @kernel
 def _strides(cells: Any, stride: Any) -> None:
+    """Do all strides from `stride` on, two at a time."""
     size = len(cells)
     while 4 * stride <= size:
         for start in range(0, size, 4 * stride):

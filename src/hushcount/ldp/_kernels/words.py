@@ -1,4 +1,8 @@
-"""Items as rows of 32-bit words, least significant first: cut out bits, put a tag on top, hash, parity."""
+"""Items as rows of 32-bit words, least significant first: cut out bits, put a tag on top, hash, parity.
+
+Words have 32 bits, so that a word times a 64-bit constant of the multiply-shift hash needs no more than the
+low 64 bits, and so that two adjacent words, joined to 64 bits, can be shifted at once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from hushcount.compiled.kernel import kernel
 
 @kernel
 def cut(words: Any, shift: Any, bits: Any, out: Any) -> None:
-    """out = (item >> shift) mod 2^bits, for every row."""
+    """Write (item >> shift) mod 2^bits of every row to `out`."""
     have = words.shape[1]
     far, near = shift // 32, np.uint64(shift % 32)
     for row in range(len(words)):
@@ -25,7 +29,7 @@ def cut(words: Any, shift: Any, bits: Any, out: Any) -> None:
 
 @kernel
 def put_on_top(words: Any, bits: Any, tags: Any) -> None:
-    """Add tag << bits to every row, whose bits from `bits` on are zero and which has room for the tag."""
+    """Add tag << bits to every row, which has zeros and enough room there."""
     first, near = bits // 32, np.uint64(bits % 32)
     for row in range(len(words)):
         wide = np.uint64(tags[row]) << near
@@ -36,7 +40,7 @@ def put_on_top(words: Any, bits: Any, tags: Any) -> None:
 
 @kernel
 def multiply_shift(words: Any, constants: Any, bits: Any, out: Any) -> None:
-    """out = ((b + sum of a_i x_i) mod 2^64) >> (64 - bits), with constants (b, a_0, a_1, ..)."""
+    """Write ((b + sum of a_i x_i) mod 2^64) >> (64 - bits) to `out`, with constants (b, a_0, a_1, ..)."""
     shift = np.uint64(64 - bits)
     for row in range(len(words)):
         total = constants[0]
@@ -47,7 +51,7 @@ def multiply_shift(words: Any, constants: Any, bits: Any, out: Any) -> None:
 
 @kernel
 def parity(words: Any, mask: Any, out: Any) -> None:
-    """The parity of the bits of every row under a mask of as many words."""
+    """Write the parity of the bits of every row under a mask of as many words to `out`."""
     for row in range(len(words)):
         folded = np.uint32(0)
         for i in range(words.shape[1]):

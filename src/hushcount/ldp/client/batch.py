@@ -1,6 +1,6 @@
-"""Many clients at once, for simulations and for turning a file of items into reports.
+"""Many clients at once, for simulations and for turning a table of items into reports.
 
-Each report has the law of the pure client's, and is the same bytes if it is fed the same random bytes.
+Each report has the distribution of the pure client's, and is the same bytes if it gets the same random bytes.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.questions import QuestionPlace
 from hushcount.noise.bits import Bits
 
-_DRAW = 16  # bytes a response
-_MORE = 8
+_DRAW = 16  # random bytes per response
+_MORE = 8  # bytes drawn while a replacement is missing
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Encoded items, one a client, as rows of 32-bit words; where `fits` is false there is none."""
+    """Encoded items, one per client, as rows of 32-bit words; if `fits` is false, there is none."""
 
     words: ItemWords
     fits: Mask
 
     @classmethod
     def of(cls, items: Iterable[object], encoding: Encoding) -> Items:
-        """Encode items; None or what does not fit is no item."""
+        """Return encoded items; None, and what cannot be encoded, is no item."""
         values = [encoding.encode(item) for item in items]
         fits = np.array([value is not None for value in values], np.bool_)
         return cls(to_words((value or 0 for value in values), encoding.width), fits)
 
     def take(self, which: npt.NDArray[np.integer] | slice) -> Items:
-        """Some of the items, in the order asked for, with repetitions."""
+        """Return the chosen items in the given order, perhaps some of them repeatedly."""
         return Items(self.words[which], self.fits[which])
 
 
 def respond_all(manifest: Manifest, nonces: Nonces, items: Items, bits: Bits) -> Symbols:
-    """The last byte of the report of every client: its symbols of all groups."""
+    """Return the last byte of every client's report: the symbols of all groups."""
     answers = np.zeros(len(nonces), np.uint8)
     shift = 0
     for index, group in enumerate(manifest.groups):
@@ -63,6 +63,7 @@ def respond_all(manifest: Manifest, nonces: Nonces, items: Items, bits: Bits) ->
 def _respond(
     manifest: Manifest, asked: tuple[int, Layout], nonces: Nonces, items: Items, bits: Bits
 ) -> Symbols:
+    """Draw the responses of clients to one group; `asked` is its number and its layout of tables."""
     group = manifest.groups[asked[0]]
     answers = _truths(manifest, asked, nonces, items)
     draws = np.frombuffer(bits.bytes(_DRAW * len(nonces)), np.uint8).reshape(-1, _DRAW)
@@ -74,7 +75,7 @@ def _respond(
 
 
 def _replacement(mask: int, bits: Bits) -> np.uint8:
-    """The first nonzero low part of further random bytes."""
+    """Draw bytes until one has nonzero low bits, and return these."""
     while True:
         for octet in bits.bytes(_MORE):
             if octet & mask:
@@ -82,6 +83,7 @@ def _replacement(mask: int, bits: Bits) -> np.uint8:
 
 
 def _truths(manifest: Manifest, asked: tuple[int, Layout], nonces: Nonces, items: Items) -> Symbols:
+    """Return the truthful answers of clients to one group, table by table."""
     index, layout = asked
     group = manifest.groups[index]
     slots, masks = derive(index, group, layout, blake2s.key_state(manifest.seed), nonces)

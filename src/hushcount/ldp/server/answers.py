@@ -1,4 +1,4 @@
-"""A decoder's findings as a `Release`: items, counts, intervals, and the guarantee of the local model."""
+"""What a decoder found as a `Release`: items, counts, intervals, and the guarantee of the local model."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushcount.ldp.arrays import Floats
+from hushcount.ldp.arrays import Counts, Floats
 from hushcount.ldp.server.decoding import Collected, ErrorOfCounts, Found
 from hushcount.ldp.wire.encodings import Bytes, Encoding, Integers, Item
 from hushcount.privacy import LOCAL_USER, Guarantee
@@ -21,60 +21,61 @@ if TYPE_CHECKING:
 
 PROOF = "docs/proofs/ldp.md"
 NEAR_THRESHOLD = (
-    "Counts just above the threshold are biased upward: of items near it, those are published whose noise was"
-    " upward."
+    "Counts just above the threshold are biased upward: of the items near it, those are published whose noise"
+    " was upward."
 )
 ASSUMPTIONS = (
-    "every client sends one report a campaign, and draws its response from a secure generator",
+    "every client sends one report per campaign, and draws its response from a secure generator",
     "nonces do not depend on items",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class LocalError:
-    """The estimate is normal around the true count, with a deviation that depends on the count alone."""
+    """Normal estimates of counts, with a standard deviation that depends on the count alone."""
 
-    law: ErrorOfCounts
-    largest: float  # of the published counts
+    error: ErrorOfCounts
+    largest: float  # published count
     rows: int
 
-    def columns(self, counts: Any, confidence: float) -> Mapping[str, Any]:
-        """Counts with their own intervals, clipped at 0."""
-        half = _half(confidence) * self.law.deviation(np.asarray(counts, np.float64))
+    def columns(self, counts: Counts, confidence: float) -> Mapping[str, Counts]:
+        """Return the columns of a table: counts with intervals of their own, clipped at 0."""
+        half = _half(confidence) * self.error.deviation(np.asarray(counts, np.float64))
         lower = np.maximum(np.floor(counts - half), 0).astype(np.int64)
         upper = np.maximum(np.ceil(counts + half), 0).astype(np.int64)
         return {"count": np.asarray(counts, np.int64), "lower": lower, "upper": upper}
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """One item named beforehand, whatever its count up to the largest published."""
+        """Return how far below and above an estimate the count of one item, chosen beforehand, may lie."""
         error = math.ceil(_half(confidence) * self._widest())
         return error, error
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """All published items at once."""
+        """Return the same for all published items at once."""
         return self.interval(1 - (1 - confidence) / max(self.rows, 1))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the intervals hold and where the error comes from."""
         return (
-            f"With confidence {confidence:g} the true count of an item named beforehand lies between lower"
-            " and upper, by the normal law.",
-            *self.law.sentences(),
+            f"With confidence {confidence:g} the true count of an item chosen before seeing the result"
+            " lies between lower and upper (normal approximation).",
+            *self.error.sentences(),
             NEAR_THRESHOLD,
         )
 
     def _widest(self) -> float:
+        """Return the largest standard deviation of counts from 0 to the largest published."""
         ends: Floats = np.array([0.0, self.largest])
-        return float(self.law.deviation(ends).max())
+        return float(self.error.deviation(ends).max())
 
 
 def _half(confidence: float) -> float:
-    """The normal quantile of a two-sided interval."""
+    """Return the normal quantile of a two-sided interval."""
     return -NormalDist().inv_cdf((1 - confidence) / 2)
 
 
 def release_of(collected: Collected, found: Found) -> Release:
-    """The findings as what may be published."""
+    """Return what a decoder found as a release."""
     encoding = collected.manifest.encoding
     counts = np.maximum(np.rint(found.estimates), 0).astype(np.int64)
     largest = float(counts.max()) if len(counts) else 0.0
@@ -85,19 +86,20 @@ def release_of(collected: Collected, found: Found) -> Release:
 
 
 def keys_of(encoding: Encoding, values: Sequence[int]) -> pa.Array:
-    """Encoded items as a column of keys."""
+    """Return encoded items as a column of keys."""
     import pyarrow as pa
 
     return pa.array([key_of(encoding, value) for value in values], _key_type(encoding))
 
 
 def key_of(encoding: Encoding, value: int) -> Item | None:
-    """An encoded item as a key; integers that no column of numbers holds are text."""
+    """Return an encoded item as a key; integers of more than 64 bits become text."""
     item = encoding.decode(value)
     return str(item) if isinstance(item, int) and encoding.width > 64 else item
 
 
 def _key_type(encoding: Encoding) -> pa.DataType:
+    """Return the Arrow type of the keys of an encoding."""
     import pyarrow as pa
 
     if isinstance(encoding, Integers) and encoding.width <= 64:
@@ -106,7 +108,7 @@ def _key_type(encoding: Encoding) -> pa.DataType:
 
 
 def guarantee_of(collected: Collected) -> Guarantee:
-    """What every client was promised."""
+    """Return the guarantee that every client was given."""
     manifest = collected.manifest
     return Guarantee(
         epsilon=float(manifest.epsilon),

@@ -1,6 +1,7 @@
-"""What a question maps many items to at once: the same cells and flips as the questions themselves.
+"""Cells and flips of many items at once, equal to those that the questions themselves compute one by one.
 
-Items are rows of 32-bit words, least significant first. A kind without a fast way is asked item by item.
+Items are rows of 32-bit words, least significant first. A kind of question without a fast way is asked item
+by item.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
 
 
 def to_words(values: Iterable[int], width: int) -> ItemWords:
-    """Encoded items as rows of words."""
+    """Return encoded items as rows of words."""
     size = 4 * words_of(width)
     data = b"".join(value.to_bytes(size, "little") for value in values)
     return np.frombuffer(data, "<u4").astype(np.uint32).reshape(-1, words_of(width))
 
 
 def from_words(words: ItemWords) -> list[int]:
-    """The integers of rows of words."""
+    """Return the integers of rows of words."""
     return [int.from_bytes(row.astype("<u4").tobytes(), "little") for row in words]
 
 
 def cells_of(question: Question, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
-    """The cell and the flip of every item at one place."""
+    """Return the cell and the flip of every item at one place."""
     fast = _FAST.get(question.kind)
     if fast is not None:
         return fast(question, place, words)
@@ -39,14 +40,14 @@ def cells_of(question: Question, place: QuestionPlace, words: ItemWords) -> tupl
 
 
 def hash_words(words: ItemWords, constants: tuple[int, ...], bits: int) -> Cells:
-    """The multiply-shift hash of every row."""
+    """Return the multiply-shift hash of every row."""
     out = np.empty(len(words), np.uint32)
     kernels.multiply_shift(words, np.array(constants, np.uint64), bits, out)
     return out
 
 
 def cut(words: ItemWords, shift: int, bits: int, room: int = 0) -> ItemWords:
-    """Bits shift .. shift + bits - 1 of every row, counted from the lowest, with room for more on top."""
+    """Return bits shift .. shift + bits - 1 of every row (0 is the lowest), with `room` more bits on top."""
     out = np.zeros((len(words), words_of(bits + room)), np.uint32)
     kernels.cut(words, shift, bits, out)
     return out
@@ -58,7 +59,7 @@ def put_on_top(words: ItemWords, bits: int, tags: Cells) -> None:
 
 
 def bucket_of(place: QuestionPlace, words: ItemWords, bits: int, quotient_bits: int = 0) -> Cells:
-    """The bucket of every item in the row of the place."""
+    """Return the bucket of every item in the row of the place."""
     where = (place.group, SHARED, place.row)
     rest_bits = place.width - quotient_bits
     rest = cut(words, 0, rest_bits)
@@ -67,11 +68,12 @@ def bucket_of(place: QuestionPlace, words: ItemWords, bits: int, quotient_bits: 
 
 
 def no_flips(words: ItemWords) -> Flips:
-    """Zeros."""
+    """Return a zero for every item."""
     return np.zeros(len(words), np.uint8)
 
 
 def _prefix(question: Prefix, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
+    """Return the cells and flips of prefixes."""
     prefix = cut(words, place.width - question.bits, question.bits)
     where = (place.group, place.question, place.row)
     flips = no_flips(words)
@@ -86,6 +88,7 @@ def _prefix(question: Prefix, place: QuestionPlace, words: ItemWords) -> tuple[C
 
 
 def _tagged_prefix(question: TaggedPrefix, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
+    """Return the cells and flips of tagged prefixes."""
     keys = cut(words, place.width - question.bits, question.bits, room=question.tag_bits)
     put_on_top(keys, question.bits, bucket_of(place._replace(row=0), words, question.tag_bits))
     constants = place.public.constants(CELL, (place.group, place.question, place.row), 1 + keys.shape[1])
@@ -93,12 +96,14 @@ def _tagged_prefix(question: TaggedPrefix, place: QuestionPlace, words: ItemWord
 
 
 def _chunk(question: Chunk, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
+    """Return the cells and flips of chunks."""
     chunk = cut(words, place.width - question.start - question.bits, question.bits)[:, 0]
     bucket = bucket_of(place, words, question.bucket_bits, question.quotient_bits)
     return bucket << np.uint32(question.bits) | chunk, no_flips(words)
 
 
 def _code_bit(question: CodeBit, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
+    """Return the cells and flips of bits of codewords."""
     column = question.columns[question.position(place.extra)]
     flips = np.empty(len(words), np.uint8)
     kernels.parity(words, to_words([column], 32 * words.shape[1])[0], flips)

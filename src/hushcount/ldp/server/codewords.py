@@ -1,8 +1,8 @@
 """Soft decoding of the extended BCH code, for the server: the most likely messages of noisy codewords.
 
-Ordered-statistics decoding: trust the most reliable independent places, solve for the message, and try
-again with up to `order` of them taken the other way. Where hard decisions correct 21 errors of 128 this
-finds the message behind 30 and more, as long as the wrong places tend to be the weak ones.
+Ordered-statistics decoding trusts the most reliable independent places, solves for the message, and tries
+again with up to `order` of these places inverted. Hard decisions correct 21 errors of 128; this often finds
+the message behind 30 and more, because the wrong places tend to be the unreliable ones.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _WORD = (1 << 64) - 1
 
 @cache
 def _basis(bits: int) -> NDArray[np.uint64]:
-    """For each message bit its codeword in two words, and the bit itself."""
+    """Return for each message bit its codeword in two words, and the bit itself."""
     rows = [(encode(1 << bit), 1 << bit) for bit in range(bits)]
     return np.array([(word & _WORD, word >> 64, message) for word, message in rows], np.uint64)
 
 
 def decode(signals: Floats32, bits: int, order: int = 2, best: int = 1) -> tuple[Counts, Floats32]:
-    """The `best` most likely messages of `bits` bits for each row of 128 signals, and their correlations.
+    """Return the most likely messages of `bits` bits for each row of 128 signals, and their correlations.
 
     A signal is positive for a 0 and negative for a 1. A message that was not found has correlation -inf.
     """
@@ -42,7 +42,7 @@ def decode(signals: Floats32, bits: int, order: int = 2, best: int = 1) -> tuple
 
 
 def codewords(messages: Counts) -> NDArray[np.uint64]:
-    """The codewords of an array of messages, as rows of two words."""
+    """Return the codewords of an array of messages, as rows of two words."""
     basis = _basis(MESSAGE_BITS)
     words = np.zeros((len(messages), 2), np.uint64)
     for bit in range(MESSAGE_BITS):
@@ -52,6 +52,6 @@ def codewords(messages: Counts) -> NDArray[np.uint64]:
 
 
 def signs(messages: Counts) -> Signs:
-    """+1 where a message's codeword has a 0, -1 where it has a 1: what a noiseless signal looks like."""
+    """Return +1 for each 0 and -1 for each 1 of every codeword: a signal without noise."""
     packed = codewords(messages).view(np.uint8)
     return (1 - 2 * np.unpackbits(packed, axis=1, bitorder="little").astype(np.int8)).astype(np.int8)

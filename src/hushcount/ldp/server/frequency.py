@@ -1,7 +1,7 @@
-"""The frequency oracle: unbiased estimates of the counts of items from the matches of their cells.
+"""The frequency oracle: unbiased estimates of the counts of any items, from the matches of their cells.
 
-Estimates pool the reports of several questions of one group, weighted by how many answered each, which is
-the weighting of least variance because every report carries the same noise.
+Estimates pool the reports of several questions of one group, weighted by how many answered each. Every report
+has the same noise, so no other weights have a smaller variance.
 Formulas: docs/ldp.md, sections 2 and 3. Checked by: tests/statistical/test_ldp_oracle.py
 """
 
@@ -22,7 +22,7 @@ from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
 
 
 class FrequencyOracle:
-    """Estimates of counts among `users` users from the tallies of one or more questions of a group."""
+    """Estimates of counts among `users` users from the tables of one or more questions of a group."""
 
     __slots__ = ("asked", "law", "tallies", "users")
 
@@ -33,26 +33,27 @@ class FrequencyOracle:
         self.law = tallies[0].law
 
     def estimate(self, values: Iterable[int]) -> Floats:
-        """Unbiased estimates of the counts of encoded items, in the mean over the hashes."""
+        """Return estimates of the counts of encoded items, unbiased on average over the hashes."""
         words = to_words(values, self.tallies[0].place.width)
         return self.estimate_words(words)
 
     def estimate_words(self, words: ItemWords) -> Floats:
-        """The same for items as rows of 32-bit words."""
+        """Return the same for items as rows of 32-bit words."""
         total = np.zeros(len(words))
         for tally in self.tallies:
             total += self.weight(tally) * self._unbiased(tally, words)
         return total
 
     def weight(self, tally: QuestionTallies) -> float:
-        """The part of the reports that answered a question."""
+        """Return the fraction of the reports that answered a question."""
         return tally.reports / self.asked
 
     def scaled(self, tally: QuestionTallies, matches: npt.NDArray[np.integer]) -> Floats:
-        """Matches as counts among all users, with whatever else lies in the cells."""
+        """Return matches as counts among all users, other items in the same cells included."""
         return np.asarray(matches * (self.users / (tally.reports * tally.law.gain)), np.float64)
 
     def _unbiased(self, tally: QuestionTallies, words: ItemWords) -> Floats:
+        """Return estimates from one question, less what other items add on average."""
         raw = self.scaled(tally, matches_of(tally, words))
         chance = collision_chance(tally)
         if isinstance(tally.question, TaggedPrefix):
@@ -63,7 +64,7 @@ class FrequencyOracle:
         return np.asarray((raw - chance * self.users) / (1 - chance), np.float64)
 
     def prefix_counts(self, tally: QuestionTallies, words: ItemWords) -> Floats:
-        """Estimates of how many users have the prefix of each item, summed over all tags."""
+        """Return estimates of how many users have the prefix of each item, summed over all tags."""
         question = tally.question
         assert isinstance(question, TaggedPrefix)
         prefixes = cut(words, tally.place.width - question.bits, question.bits, room=question.tag_bits)
@@ -77,7 +78,7 @@ class FrequencyOracle:
         return np.asarray((raw / (1 - chance))[inverse.reshape(-1)], np.float64)
 
     def error(self, second_moment: float = 0.0) -> OracleError:
-        """The error of an estimate; `second_moment` is the sum of squares of the other items' counts."""
+        """Return the error of an estimate; `second_moment` is the sum of squares of the other counts."""
         collisions = sum(
             self.weight(tally) ** 2 * collision_chance(tally) / tally.question.rows for tally in self.tallies
         )
@@ -85,7 +86,7 @@ class FrequencyOracle:
 
 
 def collision_chance(tally: QuestionTallies) -> float:
-    """The chance that another key lies in the same cell: 1/m, or 0 where cells are not hashed."""
+    """Return the probability that another key lies in the same cell: 1/m, or 0 if cells are not hashed."""
     question = tally.question
     if isinstance(question, Prefix) and not question.hashed:
         return 0.0
@@ -93,12 +94,12 @@ def collision_chance(tally: QuestionTallies) -> float:
 
 
 def cells_in_tables(tally: QuestionTallies, words: ItemWords) -> npt.NDArray[np.uint32]:
-    """The cell of every item in every table of a question (flips are not looked at)."""
+    """Return the cell of every item in every table of a question, without flips."""
     return np.stack([cells_of(tally.question, tally.at(t), words)[0] for t in range(len(tally.tables))])
 
 
 def matches_of(tally: QuestionTallies, words: ItemWords) -> Counts:
-    """The matches of every item, summed over the tables, turned by its flips."""
+    """Return the matches of every item, summed over the tables with the signs of its flips."""
     total = np.zeros(len(words), np.int64)
     for table in range(tally.question.rows * positions_of(tally.question)):
         cells, flips = cells_of(tally.question, tally.at(table), words)
@@ -107,7 +108,7 @@ def matches_of(tally: QuestionTallies, words: ItemWords) -> Counts:
 
 
 def _key_matches(tally: QuestionTallies, keys: ItemWords) -> Counts:
-    """The matches of tagged prefixes, summed over the rows."""
+    """Return the matches of tagged prefixes, summed over the rows."""
     total = np.zeros(len(keys), np.int64)
     for row in range(tally.question.rows):
         place = tally.at(row)

@@ -1,4 +1,4 @@
-"""From candidates to counts: take out of each estimate what other accepted items put into the same cells."""
+"""From candidates to counts: subtract from each estimate what accepted items add to the same cells."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hushcount.ldp.server.tallies import QuestionTallies
 from hushcount.ldp.wire.law import OracleError
 from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
 
-_STEPS = 3  # the background follows from the counts; a few steps settle both
+_STEPS = 3  # background and counts depend on each other; a few steps determine both
 
 
 def peel(
     oracle: FrequencyOracle, candidates: Sequence[int], limit: float
 ) -> tuple[list[int], Floats, OracleError]:
-    """Items whose estimate reaches the limit, largest first, and the error of their counts.
+    """Return the items whose estimate reaches the limit, largest first, their counts and the error of these.
 
-    Candidates are accepted from the largest estimate down; each is taken out of the estimates of the others.
-    The counts of the accepted are then solved for together, and what falls below the limit is left out.
+    Candidates are accepted from the largest estimate down, and each is subtracted from the estimates of the
+    others. Then the counts of all accepted items are solved for together, and those below the limit left out.
     """
     cells = _SharedCells(oracle, to_words(candidates, oracle.tallies[0].place.width))
     kept = cells.accept(limit)
@@ -34,7 +34,7 @@ def peel(
 
 
 class _Siblings:
-    """At one level: items with the same prefix; one in 2^tag_bits shares the tag and so the cells."""
+    """Items with the same prefix at one level; one in 2^tag_bits of them shares the tag, and so the cells."""
 
     def __init__(self, oracle: FrequencyOracle, tally: QuestionTallies, words: ItemWords) -> None:
         question = tally.question
@@ -45,7 +45,7 @@ class _Siblings:
         self.same: Counts = np.unique(prefixes, axis=0, return_inverse=True)[1].reshape(-1)
 
     def background(self, counts: Floats, kept: Counts) -> Floats:
-        """What users with the same prefix, and no kept item, add on average to the kept items."""
+        """Return what users with the same prefix but no kept item add on average to the kept items."""
         own = np.bincount(self.same[kept], weights=counts, minlength=len(self.same))
         return np.asarray(self.part * np.maximum(self.prefix_counts - own[self.same], 0.0)[kept], np.float64)
 
@@ -73,11 +73,11 @@ class _SharedCells:
         ]
 
     def overlap(self, item: int) -> Floats:
-        """The part of an item's count that lies in the cells of every candidate; all of it in its own."""
+        """Return the fraction of an item's count that lies in the cells of each candidate; in its own, 1."""
         return np.asarray(self.weights @ (self.cells == self.cells[:, item, None]), np.float64)
 
     def accept(self, limit: float) -> Counts:
-        """Candidates from the largest estimate down to the limit, each taken out of the others."""
+        """Return the candidates from the largest estimate down to the limit, each peeled off the others."""
         waiting = self.raw - self.chance * self.users
         kept: list[int] = []
         while len(waiting):
@@ -91,7 +91,7 @@ class _SharedCells:
         return np.array(kept, np.int64)
 
     def solve(self, kept: Counts) -> Floats:
-        """The counts of the kept candidates if they are all the items that stand out."""
+        """Return the counts of the kept candidates, if no other items stand out."""
         overlap = np.stack([self.overlap(item)[kept] for item in kept]) if len(kept) else np.empty((0, 0))
         counts: Floats = self.raw[kept]
         for _ in range(_STEPS):

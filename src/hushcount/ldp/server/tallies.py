@@ -1,6 +1,6 @@
-"""The tallies of a campaign: for every question one table a row, to which each report adds its masks.
+"""The tables of a campaign: each question has one per row, to which every report of that row is added.
 
-Proof that the tables estimate counts: docs/ldp.md. Checked by: tests/statistical/test_ldp_oracle.py
+That the tables estimate counts is shown in docs/ldp.md. Checked by: tests/statistical/test_ldp_oracle.py
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from hushcount.ldp._kernels import blake2s
 from hushcount.ldp._kernels import tally as kernels
 from hushcount.ldp._kernels.transform import walsh_hadamard
-from hushcount.ldp.arrays import Counts, Nonces, Symbols, Tables
+from hushcount.ldp.arrays import Cells, Counts, Nonces, Symbols, Tables
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.law import ResponseLaw
 from hushcount.ldp.wire.manifest import Manifest
@@ -25,13 +24,13 @@ from hushcount.ldp.wire.questions import CodeBit, Question, QuestionPlace
 
 
 def positions_of(question: Question) -> int:
-    """How many tables a row has: one for each bit of a codeword, else one."""
+    """Return how many tables a row has: one for each bit of a codeword, otherwise one."""
     return len(question.columns) if isinstance(question, CodeBit) else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the tables of a group lie: table t is cells offsets[t] .. offsets[t + 1] - 1 of one array."""
+    """Where the tables of a group are: table t is cells offsets[t] .. offsets[t + 1] - 1 of one array."""
 
     rows: Counts
     positions: Counts
@@ -41,7 +40,7 @@ class Layout:
 
     @classmethod
     def of(cls, group: Group) -> Layout:
-        """Lay out the tables question by question, row by row, position by position."""
+        """Return the layout of a group: question by question, row by row, position by position."""
         rows = np.array([question.rows for question in group.questions], np.int64)
         positions = np.array([positions_of(question) for question in group.questions], np.int64)
         tables = rows * positions
@@ -56,7 +55,7 @@ class Layout:
 
     @property
     def tables(self) -> int:
-        """How many tables there are."""
+        """The number of tables."""
         return len(self.offsets) - 1
 
 
@@ -77,12 +76,13 @@ class GroupTallies:
         self._reports = np.zeros(self.layout.tables, np.int64)
 
     def add(self, nonces: Nonces, symbols: Symbols) -> None:
-        """Add reports, whose symbols are those of this group alone."""
+        """Add reports whose symbols are those of this group alone, a block at a time."""
         for start in range(0, len(nonces), kernels.BLOCK):
             stop = start + kernels.BLOCK
             self._add(nonces[start:stop], symbols[start:stop])
 
     def _add(self, nonces: Nonces, symbols: Symbols) -> None:
+        """Add one block of reports."""
         self._make_room(len(nonces))
         slots, masks = derive(self.index, self.group, self.layout, self._state, nonces)
         order, starts = order_by_table(slots, self.layout.tables)
@@ -90,14 +90,14 @@ class GroupTallies:
         self._reports += np.diff(starts)
 
     def _make_room(self, coming: int) -> None:
-        """A cell is at most (q - 1) times the reports: take wider ones before that can overflow."""
+        """Widen the cells before they can overflow: a cell is at most q - 1 times the number of reports."""
         most = (int(self._reports.sum()) + coming) * (self.group.symbols - 1)
         if most >= 1 << 31 and self._cells.dtype != np.int64:
             self._cells = self._cells.astype(np.int64)
             self._signs = self._signs.astype(np.int64)
 
     def question(self, number: int) -> QuestionTallies:
-        """The tables of one question."""
+        """Return the tables of one question."""
         layout = self.layout
         first = int(layout.first_table[number])
         last = first + int(layout.rows[number] * layout.positions[number])
@@ -111,15 +111,16 @@ class GroupTallies:
         )
 
     def questions(self) -> list[QuestionTallies]:
-        """The tables of every question."""
+        """Return the tables of every question."""
         return [self.question(number) for number in range(len(self.group.questions))]
 
 
 @dataclass(frozen=True)
 class QuestionTallies:
-    """The tables of one question: what its decoder gets.
+    """The tables of one question, as decoders get them.
 
-    `tables[row * positions + position]` is T; `table_reports` counts its reports.
+    `tables[row * positions + position]` is the table T of docs/ldp.md, section 2; `table_reports` counts the
+    reports that were added to each.
     """
 
     question: Question
@@ -130,26 +131,29 @@ class QuestionTallies:
 
     @property
     def reports(self) -> int:
-        """How many reports answered the question."""
+        """The number of reports that answered the question."""
         return int(self.table_reports.sum())
 
     def at(self, table: int) -> QuestionPlace:
-        """The place of a table."""
+        """Return the place of a table."""
         positions = positions_of(self.question)
         row, position = divmod(table, positions)
         return self.place._replace(row=row, extra=(position << 32) // positions)
 
     @cached_property
     def matches(self) -> Counts:
-        """For each table and cell c: the sum over its reports of q [y = answer of c] - 1."""
+        """The matches of each table and cell c: the sum over its reports of q [y = answer of c] - 1."""
         transformed = self.tables.astype(np.int64)
-        for table in transformed:
-            walsh_hadamard(table)
+        for table, reports in zip(transformed, self.table_reports.tolist(), strict=True):
+            if reports:  # an empty table stays zero
+                walsh_hadamard(table)
         return transformed
 
 
-def derive(index: int, group: Group, layout: Layout, state: Any, nonces: Nonces) -> Any:
-    """The table and the masks that public randomness gives every nonce."""
+def derive(
+    index: int, group: Group, layout: Layout, state: npt.NDArray[np.uint32], nonces: Nonces
+) -> tuple[npt.NDArray[np.int32], Cells]:
+    """Return the table and the masks that public randomness assigns to every nonce."""
     slots = np.empty(len(nonces), np.int32)
     masks = np.empty((len(nonces), group.symbol_bits), np.uint32)
     asked = (layout.cumulative, layout.rows, layout.positions, layout.first_table)
@@ -157,8 +161,8 @@ def derive(index: int, group: Group, layout: Layout, state: Any, nonces: Nonces)
     return slots, masks
 
 
-def order_by_table(slots: Any, tables: int) -> tuple[npt.NDArray[np.int32], Counts]:
-    """The reports by table, and where each table's begin."""
+def order_by_table(slots: npt.NDArray[np.int32], tables: int) -> tuple[npt.NDArray[np.int32], Counts]:
+    """Return the reports ordered by table, and where those of each table begin."""
     order = np.empty(len(slots), np.int32)
     starts = np.empty(tables + 1, np.int64)
     kernels.order_by_table(slots, starts, order)
@@ -166,13 +170,13 @@ def order_by_table(slots: Any, tables: int) -> tuple[npt.NDArray[np.int32], Coun
 
 
 def _signs(symbols: int) -> Tables:
-    """(-1)^parity(s & y) at [y, s]."""
+    """Return (-1)^parity(s & y) at [y, s]."""
     both = np.arange(symbols)[:, None] & np.arange(symbols)
     return np.asarray(1 - 2 * (np.bitwise_count(both) & 1).astype(np.int32), np.int32)
 
 
 def split_symbols(symbols: Symbols, groups: Sequence[Group]) -> list[Symbols]:
-    """The symbol of each group; a report's byte is y_0 + q_0 y_1 + q_0 q_1 y_2 ..."""
+    """Return the symbols of each group; the byte of a report is y_0 + q_0 y_1 + q_0 q_1 y_2 ..."""
     parts = []
     for group in groups:
         parts.append(symbols & np.uint8(group.symbols - 1))

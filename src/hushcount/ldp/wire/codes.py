@@ -1,4 +1,4 @@
-"""The extended BCH(128, 29) code, as polynomials over the field of 128 elements (pure Python, for clients).
+"""The extended BCH(128, 29) code, as polynomials over the field of 128 elements. Pure Python, for clients.
 
 A message gives four field elements and a bit; the codeword is the values, at all 128 elements x, of
 
@@ -24,7 +24,7 @@ _DISTANCES = ((0, 128), (1, 128), (8, 64), (15, 56), (22, 48), (29, 44))
 
 @cache
 def masks() -> tuple[int, ...]:
-    """For each of the 128 places, the message bits that are summed there."""
+    """Return for each of the 128 places the mask of the message bits that are summed there."""
     powers = _powers()
     logarithms = {element: power for power, element in enumerate(powers)}
     places = [1]
@@ -40,7 +40,7 @@ def masks() -> tuple[int, ...]:
 
 
 def codeword_bit(message: int, place: int) -> int:
-    """The bit of a message's codeword at one of the 128 places.
+    """Return the bit of a message's codeword at one of the 128 places.
 
     >>> [codeword_bit(1, place) for place in (0, 5, 127)]
     [1, 1, 1]
@@ -49,7 +49,7 @@ def codeword_bit(message: int, place: int) -> int:
 
 
 def encode(message: int) -> int:
-    """The codeword of a message, place p as bit p.
+    """Return the codeword of a message, with place p as bit p.
 
     >>> (encode(0b1011) ^ encode(0b0011)).bit_count()
     64
@@ -58,7 +58,7 @@ def encode(message: int) -> int:
 
 
 def distance(bits: int) -> int:
-    """The least number of places in which the codewords of two messages of `bits` bits differ.
+    """Return the smallest number of places in which codewords of messages of `bits` bits differ.
 
     >>> distance(18), distance(29)
     (48, 44)
@@ -67,7 +67,7 @@ def distance(bits: int) -> int:
 
 
 def _powers() -> list[int]:
-    """The powers 0..126 of a primitive element."""
+    """Return the powers 0..126 of a primitive element."""
     powers = [1]
     while len(powers) < 127:
         shifted = powers[-1] << 1
@@ -76,7 +76,7 @@ def _powers() -> list[int]:
 
 
 def _trace(element: int) -> int:
-    """The sum of the seven conjugates of a field element, which is 0 or 1."""
+    """Return the sum of the seven conjugates of a field element, which is 0 or 1."""
     total = conjugate = element
     for _ in range(6):
         conjugate = _times(conjugate, conjugate)
@@ -85,6 +85,7 @@ def _trace(element: int) -> int:
 
 
 def _times(left: int, right: int) -> int:
+    """Return the product of two field elements."""
     product = 0
     while right:
         if right & 1:

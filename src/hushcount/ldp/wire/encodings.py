@@ -1,9 +1,9 @@
-"""Encodings of items as integers of a fixed width, most significant symbol first. Pure Python.
+"""Encodings of items as integers of a fixed width. Pure Python.
 
-`encode` returns None for an item that does not fit: the client then reports a uniform symbol. `decode`
-returns None for an integer that encodes nothing. A prefix of an item is the top bits of its integer. Items
-are made of symbols of `symbol_bits` bits with values 0 .. symbols - 1; where `padded`, only zeros follow a
-zero.
+An item is a sequence of symbols of `symbol_bits` bits with values 0 .. symbols - 1, the first symbol in the
+most significant bits, so a prefix of an item is the top bits of its integer. If an encoding is `padded`,
+symbol 0 ends the item and only zeros follow it. `encode` returns None for an item that cannot be encoded; the
+client then reports a uniform symbol. `decode` returns None for an integer that encodes no item.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ __all__ = [
     "from_dict",
 ]
 
-BYTE_BITS = 9  # 0 ends the item, byte x is x + 1
+BYTE_BITS = 9  # of a symbol: 0 ends the item, and byte x is symbol x + 1
 
 
 class Encoding(Protocol):
-    """How items become integers of `width` bits; a frozen value."""
+    """How items become integers of `width` bits. Encodings are frozen values."""
 
     def __hash__(self) -> int: ...
 
@@ -72,22 +72,31 @@ class Encoding(Protocol):
         ...
 
     def encode(self, item: object) -> int | None:
-        """The integer of an item, or None where it does not fit."""
+        """Return the integer of an item, or None if it cannot be encoded."""
         ...
 
     def decode(self, value: int) -> Item | None:
-        """The item of an integer, or None where there is none."""
+        """Return the item of an integer, or None if it encodes none."""
         ...
 
     def to_dict(self) -> Fields:
-        """The encoding as it stands in the manifest."""
+        """Return the encoding as the manifest writes it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Bytes up to a length, any of the 256; text is taken as UTF-8. Byte x is the symbol x + 1 of 9 bits.
+    """Bytes up to a length, of any values; text is taken as its UTF-8 bytes.
 
+    Parameters
+    ----------
+    length:
+        Most bytes of an item.
+    truncate:
+        1 to cut longer items to `length` bytes; with 0 they count as no item.
+
+    Examples
+    --------
     >>> encoding = Bytes(2)
     >>> encoding.width, encoding.decode(encoding.encode("é")), encoding.encode(b"abc")
     (18, b'\\xc3\\xa9', None)
@@ -106,7 +115,7 @@ class Bytes:
         derive(self, BYTE_BITS, self.length, 257, True)
 
     def encode(self, item: object) -> int | None:
-        """Text that is not UTF-8 (half of a surrogate pair) does not fit."""
+        """Return the integer of bytes or text, or None if they are too long or no valid UTF-8."""
         if isinstance(item, str):
             try:
                 item = item.encode()
@@ -117,21 +126,28 @@ class Bytes:
         return pack([octet + 1 for octet in item[: self.length]], self.length, BYTE_BITS)
 
     def decode(self, value: int) -> bytes | None:
-        """The bytes of an integer."""
+        """Return the bytes of an integer, or None."""
         if not 0 <= value < 1 << self.width:
             return None
         codes = before_padding(unpack(value, self.length, BYTE_BITS), self.symbols)
         return None if codes is None else bytes(code - 1 for code in codes)
 
     def to_dict(self) -> Fields:
-        """Fields for the manifest."""
+        """Return the encoding as the manifest writes it."""
         return {"kind": self.kind, "length": self.length, "truncate": self.truncate}
 
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """Integers 0 .. 2^bits - 1, each bit a symbol.
+    """Integers 0 .. 2^bits - 1; each bit is a symbol.
 
+    Parameters
+    ----------
+    bits:
+        Bits of an integer.
+
+    Examples
+    --------
     >>> Integers(8).encode(255), Integers(8).encode(256), Integers(8).encode(-1)
     (255, None, None)
     """
@@ -148,7 +164,7 @@ class Integers:
         derive(self, 1, self.bits, 2, False)
 
     def encode(self, item: object) -> int | None:
-        """The integer itself; bools and fractions do not fit."""
+        """Return the integer itself, or None for booleans, fractions and integers out of range."""
         try:
             value = operator.index(item)  # type: ignore[arg-type]
         except TypeError:
@@ -156,18 +172,25 @@ class Integers:
         return value if 0 <= value < 1 << self.bits and not isinstance(item, bool) else None
 
     def decode(self, value: int) -> int | None:
-        """The integer itself."""
+        """Return the integer itself, or None if it is out of range."""
         return value if 0 <= value < 1 << self.bits else None
 
     def to_dict(self) -> Fields:
-        """Fields for the manifest."""
+        """Return the encoding as the manifest writes it."""
         return {"kind": self.kind, "bits": self.bits}
 
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """A fixed list of names; a name is encoded by its place, one symbol.
+    """A fixed list of names; a name is encoded by its place in the list, as one symbol.
 
+    Parameters
+    ----------
+    names:
+        From 2 to 65,536 different texts.
+
+    Examples
+    --------
     >>> Categories(("tea", "milk", "salt")).encode("milk")
     1
     """
@@ -192,19 +215,19 @@ class Categories:
         derive(self, (len(names) - 1).bit_length(), 1, len(names), False)
 
     def encode(self, item: object) -> int | None:
-        """The place of a name in the list, from 0."""
+        """Return the place of a name in the list, counted from 0, or None."""
         return self._codes.get(item) if isinstance(item, str) else None
 
     def decode(self, value: int) -> str | None:
-        """The name at a place."""
+        """Return the name at a place, or None."""
         return self.names[value] if 0 <= value < len(self.names) else None
 
     def to_dict(self) -> Fields:
-        """Fields for the manifest."""
+        """Return the encoding as the manifest writes it."""
         return {"kind": self.kind, "names": list(self.names)}
 
 
-# By the kind that stands in the manifest; a new encoding is added here.
+# By the kind that the manifest names. A new encoding is added here.
 KINDS: dict[str, Callable[..., Encoding]] = {
     kind.kind: kind for kind in (Words, PackedWords, Bytes, Integers, Categories)
 }

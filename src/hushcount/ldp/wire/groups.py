@@ -21,9 +21,10 @@ _FIELDS = frozenset(("epsilon", "probability", "questions", "shares", "symbol_bi
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Questions of which every client answers one, chosen by public randomness, with epsilon-DP.
+    """Questions of which every client answers one, chosen by public randomness, with its own epsilon.
 
-    Shares are integers out of 2^32. The probability of a truthful answer, out of 2^64, follows from epsilon.
+    `shares` are the probabilities of the questions, as integers out of 2^32. `probability`, that of a
+    truthful answer, is an integer out of 2^64 that follows from epsilon.
     """
 
     epsilon: str
@@ -49,11 +50,11 @@ class Group:
 
     @property
     def symbols(self) -> int:
-        """How many symbols a client chooses from."""
+        """The number of symbols a client chooses from."""
         return 1 << self.symbol_bits
 
     def to_dict(self) -> Fields:
-        """The group as it stands in the manifest."""
+        """Return the group as the manifest writes it."""
         return {
             "epsilon": self.epsilon,
             "symbol_bits": self.symbol_bits,
@@ -64,7 +65,7 @@ class Group:
 
     @classmethod
     def from_dict(cls, fields: object) -> Group:
-        """Read a group from a manifest, or raise ManifestError."""
+        """Return the group that a manifest describes, or raise ManifestError."""
         if not isinstance(fields, Mapping) or set(fields) != _FIELDS:
             raise ManifestError(f"a group must have the fields {', '.join(sorted(_FIELDS))}.")
         if not isinstance(fields["epsilon"], str):
@@ -78,6 +79,7 @@ class Group:
 
 
 def _items(fields: Mapping[str, Any], name: str) -> list[Any]:
+    """Return a field that must be a list."""
     if not isinstance(fields[name], list):
         raise ManifestError(f"{name} must be a list.")
     return list(fields[name])

@@ -1,6 +1,6 @@
-"""The law of a response and what it does to an estimate. Pure Python.
+"""The distribution of a response, and the error of the estimates made from responses. Pure Python.
 
-The error of an oracle's estimate as a function of the count, and normal quantiles. Pure but for arrays.
+Only the standard deviations of many counts at once need arrays; numpy is loaded when they are asked for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ResponseLaw:
-    """One of q symbols is sent; the true one with probability p.
+    """The distribution of a response: one of q symbols is sent, the true one with probability p.
 
     >>> law = ResponseLaw(8, 0.5135)
     >>> round(law.absent, 3), round(law.present, 3)
@@ -30,7 +30,7 @@ class ResponseLaw:
 
     @classmethod
     def of(cls, group: Group) -> ResponseLaw:
-        """The law of a group's responses."""
+        """Return the distribution of a group's responses."""
         return cls(group.symbols, group.probability / ONE)
 
     @property
@@ -49,9 +49,9 @@ class ResponseLaw:
         return self.truthful * (1 - self.truthful) * (self.symbols / self.gain) ** 2
 
     def variance(self, count: Any, users: float, asked: float) -> Any:
-        """The variance of the estimate of a count, or an array, among `users` of whom `asked` were asked.
+        """Return the variance of the estimate of a count, if `asked` of `users` users were asked.
 
-        (n / n_l) [(n - f) V0 + f V1] + f (n / n_l - 1): noise of the response, then who was asked.
+        (n / n_l) [(n - f) V0 + f V1] + f (n / n_l - 1): noise of the responses, then sampling error.
         """
         inverse = users / asked
         return inverse * ((users - count) * self.absent + count * self.present) + count * (inverse - 1)
@@ -59,15 +59,15 @@ class ResponseLaw:
 
 @dataclass(frozen=True, slots=True)
 class OracleError:
-    """Noise of the responses, who was asked, and other items in the same cells (docs/ldp.md, section 3)."""
+    """The error of an estimate: responses, sampling, other items in its cells (docs/ldp.md, section 3)."""
 
     law: ResponseLaw
     users: int
     asked: int
-    collisions: float = 0.0  # the variance that other items add, at most
+    collisions: float = 0.0  # the most variance that other items can add
 
     def deviation(self, counts: Floats) -> Floats:
-        """The standard deviation of the estimate of each count."""
+        """Return the standard deviation of the estimate of each count."""
         import numpy as np
 
         inside = np.clip(counts, 0, self.users)
@@ -75,19 +75,19 @@ class OracleError:
 
     @property
     def of_absent(self) -> float:
-        """The standard deviation of the estimate of an item that nobody has."""
+        """The standard deviation of the estimate of an item that nobody holds."""
         return float((self.law.variance(0.0, self.users, self.asked) + self.collisions) ** 0.5)
 
     def sentences(self) -> tuple[str, ...]:
-        """What the deviation is made of."""
+        """Say what the standard deviation is made of."""
         return (
-            f"The standard deviation of an estimate is {self.of_absent:.0f} for an item that nobody has;"
-            " it is made of the noise of the responses, of who was asked, and of items in the same cells.",
+            f"The standard deviation of an estimate is {self.of_absent:.0f} for an item that nobody holds. It"
+            " comes from the randomised responses, from sampling, and from other items in the same cells.",
         )
 
 
 def upper_quantile(chance: float) -> float:
-    """The z that a standard normal exceeds with this chance.
+    """Return the z that a standard normal variable exceeds with this probability.
 
     >>> round(upper_quantile(0.025), 2)
     1.96
@@ -96,7 +96,7 @@ def upper_quantile(chance: float) -> float:
 
 
 def above(z: float) -> float:
-    """The chance that a standard normal exceeds z.
+    """Return the probability that a standard normal variable exceeds z.
 
     >>> round(above(1.96), 4)
     0.025

@@ -1,6 +1,6 @@
-"""The manifest of a campaign: all that is public, in canonical JSON; its SHA-256 is the campaign's id.
+"""The manifest of a campaign: everything public, in canonical JSON whose SHA-256 is the campaign's id.
 
-Pure Python. A client and an aggregator share the manifest and nothing else.
+Pure Python. Clients and the aggregator need the manifest and the nonces, nothing else.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hushcount.secure import fresh_key
 
 VERSION = 1
 THRESHOLD = "threshold"  # among the parameters: the smallest count to find
-LARGEST_INTEGER = (1 << 53) - 1  # what every reader of JSON holds exactly
+LARGEST_INTEGER = (1 << 53) - 1  # every reader of JSON represents such integers exactly
 LAST_SECOND = 253_402_300_799  # 9999-12-31T23:59:59Z
 MOST_GROUPS = 4
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
@@ -42,10 +42,26 @@ _FIELDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All that is public about a campaign; frozen, so that its id holds.
+    """Everything public about a campaign. A manifest is frozen, because its id follows from its fields.
 
-    `users` is the planned number of users, `expires` a time in seconds since 1970 (UTC), `parameters` what
-    the protocol's decoder needs besides: whole numbers and texts. The seed is fresh unless given.
+    Parameters
+    ----------
+    protocol:
+        Name of the protocol, which decides how the reports are decoded.
+    encoding:
+        How items become integers.
+    epsilon:
+        Privacy loss of one report, as a decimal in a text.
+    groups:
+        Groups of questions; every client answers one question of each.
+    users:
+        Planned number of users.
+    expires:
+        End of the campaign in seconds since 1970 (UTC).
+    parameters:
+        What the protocol's decoder needs besides: integers and texts by name.
+    seed:
+        Public seed of 32 bytes for questions and hashes; by default a fresh one.
     """
 
     protocol: str
@@ -68,6 +84,7 @@ class Manifest:
         object.__setattr__(self, "campaign", sha256(canonical(self.to_dict())).digest())
 
     def _check(self) -> None:
+        """Raise unless all fields are valid."""
         if self.protocol not in registry.CAMPAIGNS:
             known = ", ".join(registry.CAMPAIGNS)
             raise ParameterError(f"protocol must be one of {known}, got {self.protocol!r}.")
@@ -79,6 +96,7 @@ class Manifest:
         self._check_groups()
 
     def _check_groups(self) -> None:
+        """Raise unless the groups can be asked together, for no more than the stated epsilon."""
         check_count("the number of groups", len(self.groups), most=MOST_GROUPS)
         if sum(Fraction(group.epsilon) for group in self.groups) > Fraction(self.epsilon):
             raise ParameterError(f"the epsilons of the groups must sum to at most {self.epsilon}.")
@@ -92,22 +110,22 @@ class Manifest:
 
     @property
     def id(self) -> str:
-        """The campaign's id: SHA-256 of the canonical JSON, in hexadecimal."""
+        """The id of the campaign: the SHA-256 of the canonical JSON, in hexadecimal digits."""
         return self.campaign.hex()
 
     @property
     def symbols(self) -> int:
-        """The symbols of all groups together: a report's last byte is below this."""
+        """The number of joint symbols of all groups; the last byte of a report is below it."""
         return 1 << sum(group.symbol_bits for group in self.groups)
 
     def refuse_expired(self, now: float | None = None) -> None:
-        """Raise ManifestError if the campaign has expired."""
+        """Raise ManifestError if the campaign has expired at `now`, by default the present time."""
         if (time.time() if now is None else now) >= self.expires:
             end = datetime.fromtimestamp(self.expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             raise ManifestError(f"the campaign expired at {end}.")
 
     def to_dict(self) -> Fields:
-        """The fields that the id is taken of."""
+        """Return the fields from which the id is computed."""
         return {
             "version": VERSION,
             "protocol": self.protocol,
@@ -125,12 +143,12 @@ class Manifest:
         return Manifest.parse, (self.to_json(),)
 
     def to_json(self) -> str:
-        """The manifest with its id, one line of canonical JSON."""
+        """Return the manifest with its id as one line of canonical JSON."""
         return canonical({**self.to_dict(), "id": self.id}).decode()
 
     @classmethod
     def parse(cls, text: str | bytes) -> Manifest:
-        """Read a manifest; refuse one that is damaged, edited, of an unknown version or against a rule."""
+        """Return the manifest in a text, or raise ManifestError if it is damaged, edited or invalid."""
         fields = _read(text)
         try:
             manifest = _from_fields(fields)
@@ -141,13 +159,13 @@ class Manifest:
         return manifest
 
     def save(self, path: str | Path) -> None:
-        """Write the manifest to a file, whole or not at all; it is public."""
+        """Write the manifest to a public file, whole or not at all."""
         with atomic_file(path) as stream:
             stream.write(self.to_json().encode() + b"\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Manifest:
-        """Read a manifest from a file."""
+        """Return the manifest in a file, or raise ManifestError."""
         try:
             text = Path(path).read_bytes()
         except OSError as error:
@@ -158,7 +176,7 @@ class Manifest:
 
 
 def canonical(fields: Mapping[str, object]) -> bytes:
-    """JSON with sorted keys, no spaces, and characters as themselves in UTF-8.
+    """Return JSON with sorted keys, without spaces, and with unescaped characters in UTF-8.
 
     >>> canonical({"b": [1, "é"], "a": "x"})
     b'{"a":"x","b":[1,"\\xc3\\xa9"]}'
@@ -167,9 +185,11 @@ def canonical(fields: Mapping[str, object]) -> bytes:
 
 
 def _read(text: str | bytes) -> dict[str, Any]:
-    """The fields of a manifest without its id, which must fit them."""
+    """Return the fields of a manifest without its id, which must be theirs."""
     try:
-        plain = text.decode() if isinstance(text, bytes) else text  # UTF-8 and nothing else
+        plain = (
+            text.decode() if isinstance(text, bytes) else text
+        )  # only UTF-8; json would also guess other encodings
         fields = json.loads(plain, object_pairs_hook=_distinct)
         if not isinstance(fields, dict):
             raise ValueError
@@ -184,7 +204,8 @@ def _read(text: str | bytes) -> dict[str, Any]:
     return fields
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return the fields of a JSON object, or raise if a name occurs twice."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
         raise ValueError
@@ -192,6 +213,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _from_fields(fields: Mapping[str, Any]) -> Manifest:
+    """Return the manifest of fields whose types were not checked yet, or raise."""
     if set(fields) != _FIELDS:
         raise ManifestError(f"the manifest must have the fields id, {', '.join(sorted(_FIELDS))}.")
     if fields["hash"] != HASH_NAME:
@@ -216,6 +238,7 @@ def _from_fields(fields: Mapping[str, Any]) -> Manifest:
 
 
 def _check_parameters(parameters: Mapping[str, object]) -> None:
+    """Raise unless names are simple and values are integers or texts."""
     for name, value in parameters.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ParameterError("a name of the parameters must be lower-case letters, digits and _.")

@@ -1,4 +1,4 @@
-"""The valid prefixes of an encoding, and how many there are. Pure Python but for the arrays it returns."""
+"""The valid prefixes of an encoding, and how many there are. Only the functions with arrays load numpy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def count_prefixes(encoding: Encoding, bits: int) -> int:
-    """How many values the top `bits` bits of a valid item take.
+    """Return how many values the top `bits` bits of a valid item take.
 
     >>> from hushcount.ldp.wire.words import Words
     >>> [count_prefixes(Words("abcdefghijklmnopqrstuvwxyz", 6), bits) for bits in (5, 10, 15)]
@@ -30,19 +30,19 @@ def count_prefixes(encoding: Encoding, bits: int) -> int:
     return int(ended + letters**whole * begun)
 
 
-_PLAIN_BITS = 62  # a longer symbol does not fit into 64 bits when it is shifted
+_PLAIN_BITS = 62  # a longer symbol would overflow 64 bits when it is shifted
 
 
 class State(NamedTuple):
-    """All about a prefix that decides which bits may follow."""
+    """What decides which bits may follow a prefix."""
 
-    bits: int  # of the symbol it ends in, 0 to symbol_bits - 1
-    begun: int  # the value of those bits; -1 where any bits may follow and it is not 0
+    bits: int  # of its last, unfinished symbol: 0 to symbol_bits - 1
+    begun: int  # the value of those bits; -1 if any bits may follow and it is not 0
     ended: bool  # only zeros follow
 
 
 def state_of(encoding: Encoding, prefix: int, bits: int) -> State:
-    """The state after a valid prefix of `bits` bits."""
+    """Return the state after a valid prefix of `bits` bits."""
     size = encoding.symbol_bits
     rest = bits % size
     begun = prefix & ((1 << rest) - 1)
@@ -57,7 +57,7 @@ def state_of(encoding: Encoding, prefix: int, bits: int) -> State:
 
 @lru_cache(maxsize=64)
 def suffixes(encoding: Encoding, state: State, bits: int) -> Suffixes:
-    """The values of the next `bits` bits, in increasing order."""
+    """Return the values that the next `bits` bits may have, in increasing order."""
     import numpy as np
 
     values = np.zeros(1, np.uint64)
@@ -74,7 +74,7 @@ def suffixes(encoding: Encoding, state: State, bits: int) -> Suffixes:
 
 
 def _grown(nodes: tuple[Any, Any, Any], step: int, encoding: Encoding, rest: int) -> tuple[Any, Any, Any]:
-    """Nodes longer by `step` bits, which bring the symbol they end in to `rest` bits."""
+    """Return nodes longer by `step` bits, which bring their last symbol to `rest` bits."""
     import numpy as np
 
     values, begun, ended = nodes

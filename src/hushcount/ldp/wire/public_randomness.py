@@ -1,4 +1,4 @@
-"""Public randomness of a campaign: which question a nonce is asked, and the hashes of prefixes and buckets.
+"""Public randomness of a campaign: the question of each nonce, and the hashes of prefixes and buckets.
 
 Everything here follows from the public seed of the manifest; nothing here is private. Pure Python.
 """
@@ -47,6 +47,7 @@ class PublicRandomness:
         return found[:count]
 
     def _four(self, purpose: bytes, where: tuple[int, int, int], block: int) -> tuple[int, ...]:
+        """Return four constants, those of one digest."""
         keyed = self._keyed.copy()
         keyed.update(_NAME.pack(purpose, *where, block))
         return _CONSTANTS.unpack(keyed.digest())
@@ -54,14 +55,14 @@ class PublicRandomness:
     def hash(self, purpose: bytes, where: tuple[int, int, int], value: int, shape: tuple[int, int]) -> int:
         """Hash a value; shape = (bits of the value, bits of the result)."""
         width, bits = shape
-        if width <= 32:  # most prefixes: the same, without a loop
+        if width <= 32:  # the same without a loop, for most prefixes
             offset, factor, _, _ = self._four(purpose, where, 0)
             return (offset + factor * value & _MASK64) >> (64 - bits)
         return multiply_shift(value, self.constants(purpose, where, 1 + words_of(width)), bits)
 
 
 def words_of(width: int) -> int:
-    """How many 32-bit words hold a value of `width` bits."""
+    """Return how many 32-bit words hold a value of `width` bits."""
     return -(-width // 32)
 
 

@@ -1,7 +1,8 @@
-"""Questions of a manifest: each maps an item and a row to a cell, and perhaps to a flip. Pure Python.
+"""Questions of a manifest: each maps an item and a row to a cell, and some also to a flip. Pure Python.
 
-A client is asked for the parities of its cell with masks that its nonce decides (for one mask, xor the flip).
-A question is public; whatever it maps to, the response is private (docs/proofs/ldp.md).
+A client is asked for the parities of its cell under masks that its nonce decides. A flip is a bit that turns
+the answer; questions with flips have one mask. A question is public; whatever it maps an item to, the
+response is private (docs/proofs/ldp.md).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MOST_COLUMNS = 1 << 12
 
 
 class QuestionPlace(NamedTuple):
-    """Where a question is asked: all that is public about it for one report."""
+    """Everything public about the question of one report, besides the question itself."""
 
     public: PublicRandomness
     width: int  # bits of an item
@@ -32,7 +33,7 @@ class QuestionPlace(NamedTuple):
 
 
 class Question(Protocol):
-    """What a group asks of some of its clients; `flips` ones need a response of one bit."""
+    """What a group asks some of its clients. A question with flips needs a response of one bit."""
 
     @property
     def kind(self) -> str:
@@ -41,7 +42,7 @@ class Question(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many rows, each with hashes of its own."""
+        """The number of rows, each with hash functions of its own."""
         ...
 
     @property
@@ -51,26 +52,27 @@ class Question(Protocol):
 
     @property
     def flips(self) -> bool:
-        """Whether the answer depends on a flip too."""
+        """Whether the answer also depends on a flip."""
         ...
 
     def fits(self, width: int) -> bool:
-        """Whether it can be asked of items of `width` bits."""
+        """Return whether it can be asked about items of `width` bits."""
         ...
 
     def cell(self, value: int, place: QuestionPlace) -> tuple[int, int]:
-        """The cell and the flip (0 or 1) of an encoded item."""
+        """Return the cell and the flip (0 or 1) of an encoded item."""
         ...
 
     def to_dict(self) -> Fields:
-        """The question as it stands in the manifest."""
+        """Return the question as the manifest writes it."""
         ...
 
 
 def _bucket(value: int, place: QuestionPlace, bits: int, quotient_bits: int) -> int:
-    """The bucket of an item: in one row the same for all questions of a group with the same numbers of bits.
+    """Return the bucket of an item. In one row, questions of a group with equal numbers of bits share it.
 
-    The top `quotient_bits` are added (xor) to the hash of the rest, so bucket and rest give the item back.
+    The hash of the lower bits is xored with the top `quotient_bits`, so that bucket and lower bits together
+    give the item back, and only the lower bits have to be identified.
     """
     rest_bits = place.width - quotient_bits
     rest = value & ((1 << rest_bits) - 1)
@@ -80,9 +82,9 @@ def _bucket(value: int, place: QuestionPlace, bits: int, quotient_bits: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The top `bits` bits of the item, hashed to `cell_bits` in each row; unhashed where the two are equal.
+    """Asks for the top `bits` bits of the item, hashed to `cell_bits` in each row, unless both are equal.
 
-    With signed = 1 each prefix has a hashed sign.
+    With signed = 1 each prefix also has a hashed sign, which is its flip.
     """
 
     kind: ClassVar[str] = "prefix"
@@ -104,15 +106,15 @@ class Prefix:
 
     @property
     def flips(self) -> bool:
-        """Signs are flips."""
+        """Whether prefixes have signs."""
         return self.signed == 1
 
     def fits(self, width: int) -> bool:
-        """A prefix is at most the whole item."""
+        """Return whether items have so many bits."""
         return self.bits <= width
 
     def cell(self, value: int, place: QuestionPlace) -> tuple[int, int]:
-        """The prefix or its hash, and its sign."""
+        """Return the prefix or its hash, and its sign."""
         prefix = value >> (place.width - self.bits)
         where = (place.group, place.question, place.row)
         flip = place.public.hash(SIGN, where, prefix, (self.bits, 1)) if self.signed else 0
@@ -121,7 +123,7 @@ class Prefix:
         return place.public.hash(CELL, where, prefix, (self.bits, self.cell_bits)), flip
 
     def to_dict(self) -> Fields:
-        """Fields for the manifest."""
+        """Return the question as the manifest writes it."""
         return {
             "kind": self.kind,
             "bits": self.bits,
@@ -133,10 +135,10 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The bucket of the item beside `bits` of its bits, from bit `start` (0 is the top bit) on.
+    """Asks for the bucket of the item and a chunk of it: `bits` bits from bit `start` on (0 is the top bit).
 
-    cell = bucket << bits | chunk. The bucket hash is shared by all questions of the group with the same
-    bucket_bits and quotient_bits; each row is a repetition with another one.
+    cell = bucket << bits | chunk. All questions of the group with the same bucket_bits and quotient_bits
+    share the hash of the bucket; each row repeats the question with another hash.
     """
 
     kind: ClassVar[str] = "chunk"
@@ -156,25 +158,25 @@ class Chunk:
 
     @property
     def cell_bits(self) -> int:
-        """Bits of the bucket and of the chunk."""
+        """Bits of the bucket and of the chunk together."""
         return self.bucket_bits + self.bits
 
     @property
     def flips(self) -> bool:
-        """There are none."""
+        """Chunks have none."""
         return False
 
     def fits(self, width: int) -> bool:
-        """The chunk lies inside the item, and something is left to hash."""
+        """Return whether the chunk lies inside the item and something is left to hash."""
         return self.start + self.bits <= width and self.quotient_bits < width
 
     def cell(self, value: int, place: QuestionPlace) -> tuple[int, int]:
-        """The bucket and the chunk, no flip."""
+        """Return the bucket joined with the chunk, and no flip."""
         chunk = value >> (place.width - self.start - self.bits) & ((1 << self.bits) - 1)
         return _bucket(value, place, self.bucket_bits, self.quotient_bits) << self.bits | chunk, 0
 
     def to_dict(self) -> Fields:
-        """Fields for the manifest."""
+        """Return the question as the manifest writes it."""
         return {
             "kind": self.kind,
             "bucket_bits": self.bucket_bits,
@@ -187,10 +189,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class CodeBit:
-    """The bucket of the item, flipped by one bit of the codeword of the item in a linear code.
+    """Asks for the bucket of the item, flipped by one bit of the item's codeword in a linear code.
 
-    Bit i of the codeword of v is parity(columns[i] & v); the extra word picks i. The number of columns is a
-    power of two. The manifest carries the columns, so a client needs to know no code.
+    Bit i of the codeword of v is parity(columns[i] & v); the extra word of public randomness picks i. The
+    number of columns is a power of two. The manifest lists the columns, so a client needs to know no code.
     """
 
     kind: ClassVar[str] = "code_bit"
@@ -216,24 +218,24 @@ class CodeBit:
 
     @property
     def flips(self) -> bool:
-        """The bit of the codeword."""
+        """Whether there is a flip: always, the bit of the codeword."""
         return True
 
     def fits(self, width: int) -> bool:
-        """Columns have at most one bit for each bit of the item."""
+        """Return whether columns have at most one bit for each bit of the item."""
         return max(self.columns).bit_length() <= width and self.quotient_bits < width
 
     def position(self, extra: int) -> int:
-        """The bit of the codeword that is asked for."""
+        """Return the number of the bit of the codeword that is asked for."""
         return extra * len(self.columns) >> 32
 
     def cell(self, value: int, place: QuestionPlace) -> tuple[int, int]:
-        """The bucket, and the bit of the codeword."""
+        """Return the bucket, and the bit of the codeword."""
         flip = (self.columns[self.position(place.extra)] & value).bit_count() & 1
         return _bucket(value, place, self.bucket_bits, self.quotient_bits), flip
 
     def to_dict(self) -> Fields:
-        """Fields for the manifest; columns in hexadecimal, because they may exceed 53 bits."""
+        """Return the question as the manifest writes it; columns may exceed 53 bits, so they are texts."""
         return {
             "kind": self.kind,
             "bucket_bits": self.bucket_bits,
@@ -243,14 +245,14 @@ class CodeBit:
         }
 
 
-# By the kind that stands in the manifest. A new kind is added here, in a module as light as this one.
+# By the kind that the manifest names. A new kind is added here; clients load it, so it is pure Python.
 KINDS: dict[str, Callable[..., Question]] = {
     kind.kind: kind for kind in (Prefix, TaggedPrefix, Chunk, CodeBit)
 }
 
 
 def from_dict(fields: object) -> Question:
-    """Read a question from a manifest, or raise ManifestError."""
+    """Return the question that a manifest describes, or raise ManifestError."""
     kind = fields.get("kind") if isinstance(fields, Mapping) else None
     if not isinstance(fields, Mapping) or not isinstance(kind, str) or kind not in KINDS:
         raise ManifestError(f"the kind of a question must be one that this version knows, got {kind!r}.")

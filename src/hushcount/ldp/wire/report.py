@@ -1,4 +1,4 @@
-"""A report on the wire: version, first bytes of the campaign's id, nonce, symbols; 18 bytes. Pure Python."""
+"""A report as it is sent, 18 bytes: version, start of the campaign's id, nonce, symbols. Pure Python."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ REASONS = ("length", "version", "campaign", "symbol", "expired", "duplicate")
 
 
 class Report(NamedTuple):
-    """What a report says: the nonce, and one symbol for each group of the manifest."""
+    """What a report says: its nonce, and one symbol for each group of the manifest."""
 
     nonce: bytes
     symbols: tuple[int, ...]
 
 
 def nonce_bytes(nonce: bytes | int) -> bytes:
-    """A nonce as its eight bytes; a number is written little-endian.
+    """Return a nonce as eight bytes; a number is written little-endian.
 
     >>> nonce_bytes(258)
     b'\\x02\\x01\\x00\\x00\\x00\\x00\\x00\\x00'
@@ -37,12 +37,12 @@ def nonce_bytes(nonce: bytes | int) -> bytes:
 
 
 def pack(manifest: Manifest, nonce: bytes, symbols: int) -> bytes:
-    """The bytes of a report; the symbols of several groups are joined, the first group in the lowest bits."""
+    """Return the bytes of a report; the symbols of the groups are joined, the first in the lowest bits."""
     return b"\x01" + manifest.campaign[:CAMPAIGN_BYTES] + nonce + bytes((symbols,))
 
 
 def refusal(report: bytes, manifest: Manifest) -> str | None:
-    """Why a report cannot be of this campaign (one of REASONS), or None where it can."""
+    """Return why a report cannot belong to a campaign (one of REASONS), or None if it can."""
     if len(report) != REPORT_BYTES:
         return "length"
     if report[0] != REPORT_VERSION:
@@ -53,7 +53,7 @@ def refusal(report: bytes, manifest: Manifest) -> str | None:
 
 
 def parse(report: bytes, manifest: Manifest) -> Report:
-    """Read one report of a campaign, or raise ReportError."""
+    """Return what one report of a campaign says, or raise ReportError."""
     reason = refusal(report, manifest)
     if reason is not None:
         raise ReportError(_text(reason, report, manifest))
@@ -65,6 +65,7 @@ def parse(report: bytes, manifest: Manifest) -> Report:
 
 
 def _text(reason: str, report: bytes, manifest: Manifest) -> str:
+    """Say why a report is refused."""
     if reason == "length":
         return f"a report must have {REPORT_BYTES} bytes, got {len(report)}."
     if reason == "version":

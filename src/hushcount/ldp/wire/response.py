@@ -21,7 +21,7 @@ _DECIMAL = re.compile(r"(0|[1-9][0-9]?)(\.[0-9]{0,17}[1-9])?", re.ASCII)
 
 
 def epsilon_text(epsilon: float | str | Decimal) -> str:
-    """Epsilon as the decimal that stands in a manifest: no exponent, no needless zero, at most 18 places.
+    """Return epsilon as a manifest writes it: no exponent, no needless zeros, at most 18 decimal places.
 
     >>> epsilon_text(2.0), epsilon_text(0.1), epsilon_text("0.5")
     ('2', '0.1', '0.5')
@@ -42,9 +42,9 @@ def epsilon_text(epsilon: float | str | Decimal) -> str:
 
 
 def exp_below(exponent: Fraction) -> Fraction:
-    """A lower bound of exp(exponent), exponent >= 0, within a factor of 1 - 2^-150 for exponents up to 20.
+    """Return a lower bound of exp(exponent), exponent >= 0, within a factor of 1 - 2^-150 up to exponent 20.
 
-    The power series on the grid of 2^-192, every term rounded down, until a term vanishes.
+    It sums the power series in multiples of 2^-192, every term rounded down, until a term vanishes.
     """
     term = total = _SCALE
     count = 0
@@ -56,7 +56,7 @@ def exp_below(exponent: Fraction) -> Fraction:
 
 
 def response_probability(epsilon: str, symbol_bits: int) -> int:
-    """P, out of 2^64: the probability of answering truthfully with one of q = 2^symbol_bits symbols.
+    """Return P, out of 2^64: the probability of answering truthfully with one of q = 2^symbol_bits symbols.
 
     P = floor(2^64 E / (E + q - 1)) with E <= exp(epsilon), so P / ((2^64 - P) / (q - 1)) <= exp(epsilon)
     exactly: the real epsilon is never above the stated one.
@@ -73,7 +73,7 @@ def response_probability(epsilon: str, symbol_bits: int) -> int:
 
 
 def best_symbol_bits(epsilon: float) -> int:
-    """The bits of a symbol with the least variance: log2(exp(epsilon) + 1), rounded, from 1 to 5.
+    """Return the bits of a symbol with the smallest variance: log2(exp(epsilon) + 1), rounded, from 1 to 5.
 
     >>> [best_symbol_bits(epsilon) for epsilon in (0.5, 1, 2, 3, 4, 20)]
     [1, 2, 3, 4, 5, 5]
@@ -87,14 +87,15 @@ def check_symbol_bits(symbol_bits: int) -> int:
 
 
 def respond(truth: int | None, symbol_bits: int, probability: int, bits: ByteSource) -> int:
-    """Answer truthfully with the given probability, else with one of the other symbols, uniformly.
+    """Return the truth with the given probability, otherwise one of the other symbols, uniformly.
 
-    Without a truth (no item, or one that does not fit) a uniform symbol takes its place, so the answer is
-    uniform.
+    Without a truth (no item, or one that cannot be encoded) a uniform symbol takes its place, so the answer
+    is uniform.
 
     Theorem: epsilon-DP for any two truths, and for a truth against none (docs/proofs/ldp.md).
-    Draws 16 bytes: a 64-bit coin (little-endian), a byte for the missing truth, seven for the replacement,
-    of which the first with a nonzero low part is added to the truth; eight more while there is none.
+    It draws 16 bytes: a 64-bit coin (little-endian), one byte for a missing truth and seven for the
+    replacement. The first of these with nonzero low bits is xored to the truth; if there is none, eight more
+    are drawn.
     Checked by: tests/privacy/test_ldp.py
     """
     draw = bits.bytes(16)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TaggedPrefix:
-    """The top `bits` bits of the item below a tag of `tag_bits` bits, hashed to `cell_bits` in each row.
+    """Asks for the top `bits` bits of the item with a tag of `tag_bits` bits, hashed in each row.
 
-    The tag is a hash of the whole item, the same for all questions and rows of a group. Few items share both
-    prefix and tag, so an answer speaks of one item, not only of its prefix.
+    The tag is a hash of the whole item, the same in all questions and rows of a group. Few items share both
+    prefix and tag, so an answer says something about one item, not only about its prefix.
     """
 
     kind: ClassVar[str] = "tagged_prefix"
@@ -35,20 +35,20 @@ class TaggedPrefix:
 
     @property
     def key_bits(self) -> int:
-        """Bits of the tag and of the prefix."""
+        """Bits of the tag and of the prefix together."""
         return self.tag_bits + self.bits
 
     @property
     def flips(self) -> bool:
-        """There are none."""
+        """Tagged prefixes have none."""
         return False
 
     def fits(self, width: int) -> bool:
-        """A prefix is shorter than the item, whose tag would say nothing new."""
+        """Return whether the prefix is shorter than the item; for a whole item the tag says nothing new."""
         return self.bits < width
 
     def cell(self, value: int, place: QuestionPlace) -> tuple[int, int]:
-        """The hash of tag and prefix, no flip."""
+        """Return the hash of tag and prefix, and no flip."""
         shared = (place.group, SHARED, 0)
         tag = place.public.hash(BUCKET, shared, value, (place.width, self.tag_bits))
         key = tag << self.bits | value >> (place.width - self.bits)
@@ -56,7 +56,7 @@ class TaggedPrefix:
         return place.public.hash(CELL, where, key, (self.key_bits, self.cell_bits)), 0
 
     def to_dict(self) -> Fields:
-        """Fields for the manifest."""
+        """Return the question as the manifest writes it."""
         return {
             "kind": self.kind,
             "bits": self.bits,

@@ -1,7 +1,4 @@
-"""Symbols of encoded items: letters to codes, codes to integers and back. Pure Python.
-
-Words over an alphabet as integers: letter by letter, or packed. Pure Python.
-"""
+"""Words over an alphabet as integers, and the symbols that all encodings are made of. Pure Python."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ MOST_SYMBOLS = 1 << 16
 
 
 def pack(codes: list[int], length: int, bits: int) -> int:
-    """The integer of codes of `bits` bits each, first code on top, padded with zeros to `length` codes."""
+    """Return the integer of codes of `bits` bits each, first code on top, padded with zeros to `length`."""
     value = 0
     for code in codes:
         value = value << bits | code
@@ -28,13 +25,13 @@ def pack(codes: list[int], length: int, bits: int) -> int:
 
 
 def unpack(value: int, length: int, bits: int) -> list[int]:
-    """The `length` codes of an integer."""
+    """Return the `length` codes of an integer."""
     mask = (1 << bits) - 1
     return [value >> bits * place & mask for place in range(length - 1, -1, -1)]
 
 
 def before_padding(codes: list[int], symbols: int) -> list[int] | None:
-    """The codes before the padding, or None where a code is too large or something follows the padding."""
+    """Return the codes before the padding, or None if one is too large or another follows the padding."""
     used = codes.index(0) if 0 in codes else len(codes)
     if any(codes[used:]) or max(codes) >= symbols:
         return None
@@ -42,21 +39,21 @@ def before_padding(codes: list[int], symbols: int) -> list[int] | None:
 
 
 def check_length(length: int, truncate: object) -> None:
-    """Check the longest length of an item, and the flag that longer ones are cut."""
+    """Raise unless the greatest length of an item, and the flag that longer ones are cut, are valid."""
     check_count("length", length, most=WIDEST_ITEM)
     if type(truncate) is not int or truncate not in (0, 1):
         raise ParameterError(f"truncate must be 0 or 1, got {truncate!r}.")
 
 
 def check_text(name: str, text: object) -> str:
-    """Return a text that UTF-8 can hold, or raise."""
+    """Return a text that UTF-8 can express, or raise."""
     if not isinstance(text, str) or any("\ud800" <= character <= "\udfff" for character in text):
         raise ParameterError(f"{name} must be text without halves of surrogate pairs.")
     return text
 
 
 def letters(alphabet: str) -> dict[str, int]:
-    """The code of each letter of an alphabet: its place, counted from 1."""
+    """Return the code of each letter of an alphabet: its place, counted from 1."""
     check_text("alphabet", alphabet)
     check_count("the number of letters", len(alphabet), most=MOST_SYMBOLS - 1)
     codes = {letter: code for code, letter in enumerate(alphabet, start=1)}
@@ -66,7 +63,7 @@ def letters(alphabet: str) -> dict[str, int]:
 
 
 def letter_codes(item: object, letters: Mapping[str, int], length: int, truncate: int) -> list[int] | None:
-    """The codes of a word, or None where it does not fit."""
+    """Return the codes of a word, or None if it cannot be encoded."""
     if not isinstance(item, str) or (len(item) > length and not truncate):
         return None
     codes = [letters.get(letter, 0) for letter in item[:length]]
@@ -74,12 +71,12 @@ def letter_codes(item: object, letters: Mapping[str, int], length: int, truncate
 
 
 def derived() -> Any:
-    """A field that follows from the others."""
+    """Declare a field that follows from the others. (`Any` is the type that dataclasses expect here.)"""
     return field(init=False, repr=False, compare=False)
 
 
 def derive(encoding: object, symbol_bits: int, count: int, symbols: int, padded: bool) -> None:
-    """Set what follows from the fields of a frozen encoding of `count` symbols."""
+    """Set the fields that follow from the others, in a frozen encoding of `count` symbols."""
     width = symbol_bits * count
     if width > WIDEST_ITEM:
         raise ParameterError(f"an item must have at most {WIDEST_ITEM} bits, got {width}.")
@@ -90,7 +87,7 @@ def derive(encoding: object, symbol_bits: int, count: int, symbols: int, padded:
 
 @dataclass(frozen=True, slots=True)
 class _Lettered(ABC):
-    """What both encodings of words have: letter i of the alphabet, counted from 1, has the code i."""
+    """What both encodings of words share: letter i of the alphabet, counted from 1, has the code i."""
 
     kind: ClassVar[str]
     alphabet: str
@@ -109,18 +106,19 @@ class _Lettered(ABC):
 
     @abstractmethod
     def _derive(self, codes: int) -> None:
-        """Set what follows from the number of codes: the letters, and 0 for padding."""
+        """Set the fields that follow from the number of codes: one for each letter, and 0 for padding."""
 
     def _codes(self, item: object) -> list[int] | None:
+        """Return the codes of a word, or None if it cannot be encoded."""
         return letter_codes(item, self._letters, self.length, self.truncate)
 
     def _word(self, codes: list[int]) -> str | None:
-        """The word of all its codes, padding included; None where there is none."""
+        """Return the word of all its codes, padding included, or None."""
         used = before_padding(codes, len(self.alphabet) + 1)
         return None if used is None else "".join(self.alphabet[code - 1] for code in used)
 
     def to_dict(self) -> Fields:
-        """Fields for the manifest."""
+        """Return the encoding as the manifest writes it."""
         return {
             "kind": self.kind,
             "alphabet": self.alphabet,
@@ -131,8 +129,19 @@ class _Lettered(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Words(_Lettered):
-    """Words over an alphabet up to a length; a longer one is cut only with truncate = 1.
+    """Words over an alphabet, letter by letter: each letter is a symbol.
 
+    Parameters
+    ----------
+    alphabet:
+        The letters, all different.
+    length:
+        Most letters of a word.
+    truncate:
+        1 to cut longer words to `length` letters; with 0 they count as no item.
+
+    Examples
+    --------
     >>> words = Words("abc", 3)
     >>> words.width, words.encode("ab"), words.decode(24), words.encode("abca")
     (6, 24, 'ab', None)
@@ -144,12 +153,12 @@ class Words(_Lettered):
         derive(self, (codes - 1).bit_length(), self.length, codes, True)
 
     def encode(self, item: object) -> int | None:
-        """Each letter is a symbol, its code."""
+        """Return the integer of a word, or None."""
         codes = self._codes(item)
         return None if codes is None else pack(codes, self.length, self.symbol_bits)
 
     def decode(self, value: int) -> str | None:
-        """The word of an integer."""
+        """Return the word of an integer, or None."""
         if not 0 <= value < 1 << self.width:
             return None
         return self._word(unpack(value, self.length, self.symbol_bits))
@@ -157,8 +166,19 @@ class Words(_Lettered):
 
 @dataclass(frozen=True, slots=True)
 class PackedWords(_Lettered):
-    """Words as integers to the base len(alphabet) + 1: the narrowest, one symbol, so no prefixes.
+    """Words as integers to the base len(alphabet) + 1: the fewest bits, but one symbol, so no prefixes.
 
+    Parameters
+    ----------
+    alphabet:
+        The letters, all different.
+    length:
+        Most letters of a word.
+    truncate:
+        1 to cut longer words to `length` letters; with 0 they count as no item.
+
+    Examples
+    --------
     >>> words = PackedWords("abcdefghijklmnopqrstuvwxyz", 6)
     >>> words.width, words.decode(words.encode("tea"))
     (29, 'tea')
@@ -171,7 +191,7 @@ class PackedWords(_Lettered):
         derive(self, (symbols - 1).bit_length(), 1, symbols, False)
 
     def encode(self, item: object) -> int | None:
-        """Digits are the letters, first letter first, then zeros."""
+        """Return the integer whose digits are the letters, first letter first, then zeros; or None."""
         codes = self._codes(item)
         if codes is None:
             return None
@@ -181,7 +201,7 @@ class PackedWords(_Lettered):
         return value
 
     def decode(self, value: int) -> str | None:
-        """The word of an integer."""
+        """Return the word of an integer, or None."""
         if not 0 <= value < self.symbols:
             return None
         codes = []

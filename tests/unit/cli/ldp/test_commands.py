@@ -437,8 +437,8 @@ def test_items_are_one_column(campaign):
 
 
 def test_a_simulation_that_finds_nothing_states_no_precision(run):
-    Path("few.csv").write_text("word\n" + "tea\n" * 30)
-    options = ("--items", "words:4", "--epsilon", "1")
+    Path("few.csv").write_text("word\n" + "tea\nmilk\n" * 1000)
+    options = ("--items", "words:4", "--epsilon", "4", "--threshold", "2000")
     code, out, err = run("simulate", "few.csv", "-c", "word", *options)
     assert (code, out) == (0, "key\tcount\tlower\tupper\ttrue\n")
     assert "Found  No item was found; 0 items are truly held by at least" in err

@@ -1,4 +1,4 @@
-"""From the tables of identifying questions to items that may be heavy: lists for each bucket, combined."""
+"""From the tables of identifying questions to candidates: likely values in each bucket, combined."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.public_randomness import words_of
 from hushcount.ldp.wire.questions import Chunk, CodeBit
 
-WIDEST = 256  # combinations that one bucket may give
-ORDER, BEST = 3, 2  # of soft decoding: places taken the other way, messages a bucket
+WIDEST = 256  # most combinations that one bucket gives
+ORDER, BEST = 3, 2  # of soft decoding: most places inverted, messages per bucket
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """For every bucket the likely values of one part of its items, from starts[b] to starts[b + 1]."""
+    """The likely values of one part of the items; those of bucket b are at starts[b] .. starts[b + 1] - 1."""
 
     bits: int
     starts: Counts
@@ -31,10 +31,10 @@ class Lists:
 
 
 def likely_values(tallies: QuestionTallies, estimates: Floats32, least: float) -> Lists:
-    """The values of a part whose estimated counts reach `least`.
+    """Return the values of a part whose estimated counts reach `least`.
 
-    `estimates[table, bucket, :]` add up to counts: over the tables with the signs of a codeword, or one table
-    with a cell for each value.
+    `estimates[table, bucket, value]` is for chunks the count of each value, in one table. For codewords each
+    place is a table without values, and the sum over the tables with a codeword's signs is its count.
     """
     bits = part_of(tallies.question, tallies.place.width)[1]
     if isinstance(tallies.question, CodeBit):
@@ -49,7 +49,7 @@ def likely_values(tallies: QuestionTallies, estimates: Floats32, least: float) -
 
 
 def combine(lists: list[Lists], least: float) -> tuple[Counts, Counts]:
-    """Rows of one value from each list of a bucket whose scores average to `least`; and their buckets."""
+    """Return rows of one value from each list of a bucket, with mean scores of `least`, and the buckets."""
     sizes = np.stack([np.diff(part.starts) for part in lists]).astype(np.float64)
     room = int(np.minimum(sizes.prod(axis=0), WIDEST).sum())
     chosen, buckets = np.empty((room, len(lists)), np.int64), np.empty(room, np.int64)
@@ -62,7 +62,7 @@ def combine(lists: list[Lists], least: float) -> tuple[Counts, Counts]:
 
 
 def items(chosen: Counts, buckets: Counts, bits: list[int], tallies: QuestionTallies) -> ItemWords:
-    """The items whose parts (first on top) and buckets are given; their top bits follow."""
+    """Return the items of given parts (the first on top) and buckets, from which the top bits follow."""
     asked, place = tallies.question, tallies.place
     assert isinstance(asked, Chunk | CodeBit)
     words = np.zeros((len(chosen), words_of(place.width)), np.uint32)
@@ -76,7 +76,7 @@ def items(chosen: Counts, buckets: Counts, bits: list[int], tallies: QuestionTal
 
 
 def valid(words: ItemWords, encoding: Encoding) -> Mask:
-    """Whether the symbols of items are such as the encoding writes: in range, nothing after the end."""
+    """Return whether the symbols of items are valid in the encoding: in range, and nothing after the end."""
     bits = encoding.symbol_bits
     fine = np.ones(len(words), np.bool_)
     if bits > 32:

@@ -1,4 +1,4 @@
-"""From the tallies of Bitstogram to heavy hitters: identify, check, peel, and look again in what is left.
+"""The decoder of Bitstogram: identify heavy items, check and peel them, and search what is left again.
 
 Steps and limits: docs/ldp-bitstogram.md. Checked by: tests/acceptance/test_ldp_bitstogram.py
 """
@@ -20,13 +20,13 @@ from hushcount.ldp.wire.prefixes import count_prefixes
 from hushcount.ldp.wire.questions import Chunk, CodeBit
 
 ROUNDS = 4
-SLACK = 4.0  # standard deviations below the threshold at which an identifying question gives up
+SLACK = 4.0  # standard deviations below the threshold at which an identifying question gives up a value
 _COMPARED = 1 << 12  # codewords of 29 bits that soft decoding of order 3 compares in a bucket
-CHECK_SLACK = 3.0  # the same for the check
+CHECK_SLACK = 3.0  # the same for the check of whole items
 
 
 def decode(collected: Collected, threshold: float | None) -> Found:
-    """Find the heavy items of a campaign of Bitstogram, by chunks or by a code."""
+    """Return the heavy items of a campaign of Bitstogram, by chunks or by a code."""
     manifest = collected.manifest
     refuse_other_questions(manifest)
     evidence = Evidence(collected.groups[0])
@@ -48,16 +48,16 @@ DECODER = Decoder(decode, lookups)
 
 
 def _noise(evidence: Evidence, encoding: Encoding) -> float:
-    """The estimate that hardly any of all items reaches by noise alone."""
+    """Return the estimate that noise alone hardly gives to any of all items."""
     everything = count_prefixes(encoding, encoding.width)
     return evidence.error(0.0).of_absent * upper_quantile(FALSE_ITEMS / everything)
 
 
 def heavy_items(evidence: Evidence, encoding: Encoding, threshold: float) -> tuple[ItemWords, Floats]:
-    """The items whose estimated counts reach the threshold, and these counts, the heaviest first.
+    """Return the items whose estimates reach the threshold, and these estimates, the heaviest first.
 
-    A bucket may hold several heavy items, of which the heaviest hides the others: what was accepted is taken
-    out of the tables, and the rest searched again.
+    A bucket may hold several heavy items, of which the heaviest hides the others: accepted items are
+    subtracted from the tables, and the rest is searched again.
     """
     found = evidence.locate(to_words([], encoding.width))
     counts = np.zeros(0)
@@ -79,9 +79,9 @@ def heavy_items(evidence: Evidence, encoding: Encoding, threshold: float) -> tup
 def candidates(
     evidence: Evidence, encoding: Encoding, threshold: float, buckets: Counts | None = None
 ) -> ItemWords:
-    """Items of all or some buckets that the identifying questions take for heavy.
+    """Return the items of all or some buckets that look heavy to the identifying questions.
 
-    Narrow items have their own cells and no buckets: all whose cell reaches the threshold.
+    Narrow items are cells themselves and have no buckets: those whose cell reaches the threshold.
     """
     if len(evidence.tallies) == 1:
         values = np.flatnonzero(evidence.estimates_of(0) >= threshold)
@@ -100,19 +100,19 @@ def candidates(
 
 
 def _chance(question: object) -> float:
-    """The standard deviations that few values of a list reach by chance; a code has one list entry anyway."""
+    """Return how many standard deviations few values of a list reach by chance; a code gives few anyway."""
     return upper_quantile(FALSE_VALUES / (1 << question.bits)) if isinstance(question, Chunk) else 1.0
 
 
 def _unknown(words: ItemWords, known: ItemWords) -> ItemWords:
-    """Each item once, without those that are known."""
+    """Return each item once, without those that are known."""
     seen = {row.tobytes() for row in known}
     fresh = {row.tobytes(): place for place, row in enumerate(words)}
     return words[[place for name, place in fresh.items() if name not in seen]]
 
 
 def _accept(evidence: Evidence, words: ItemWords, threshold: float) -> tuple[Located, Floats]:
-    """The items that stand up to the check, after peeling."""
+    """Return the items that pass the check after peeling, and their counts."""
     deviation = evidence.deviation_of(len(evidence.tallies) - 1, threshold)
     by_chance = upper_quantile(FALSE_ITEMS / max(len(words), 1)) * deviation
     limits = (threshold, max(threshold - CHECK_SLACK * deviation, by_chance))

@@ -1,9 +1,9 @@
 """What the reports of a campaign say about given items, all questions together.
 
-Each question of Bitstogram is an estimator of any item's count by itself: a report either matches the answer
-that the item would give to its question, or not. All reports answer with the same law, so the estimator of
-least variance takes them all alike: the sum of all matches. It has the variance of an oracle that was asked
-of every user, whatever the shares are. The last question, which finds no items, checks what the others
+Each question of Bitstogram can estimate the count of any item by itself: a report either matches the answer
+that the item would give, or not. All responses have the same distribution, so the estimator of the smallest
+variance weights them equally: it is the sum of all matches. Its variance is as if every user had been asked
+about whole items, whatever the shares. The last question finds no items, so it can check what the others
 found with data that had no part in finding it. Formulas: docs/ldp-bitstogram.md, sections 3 and 4.
 """
 
@@ -21,6 +21,7 @@ from hushcount.ldp.arrays import Cells, Counts, Floats, Floats32, ItemWords, Sig
 from hushcount.ldp.server.cells import cells_of
 from hushcount.ldp.server.tallies import QuestionTallies
 from hushcount.ldp.wire.law import OracleError, ResponseLaw
+from hushcount.ldp.wire.questions import Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,11 @@ class Located:
         return len(self.words)
 
     def take(self, which: npt.NDArray[np.integer]) -> Located:
-        """Some of the items, in the order asked for."""
+        """Return the chosen items in the given order."""
         return Located(self.words[which], self.cells[which], self.signs[which])
 
     def join(self, other: Located) -> Located:
-        """These items, then the others."""
+        """Return these items, then the others."""
         return Located(
             np.concatenate([self.words, other.words]),
             np.concatenate([self.cells, other.cells]),
@@ -64,11 +65,11 @@ class Evidence:
         self.weights: Floats = np.stack([shares / self.reports, check / max(check.sum(), 1)], axis=1)
 
     def locate(self, words: ItemWords) -> Located:
-        """Where items lie in every table."""
+        """Return where items lie in every table."""
         return _located(self.tallies, words)
 
     def estimates(self, located: Located) -> Floats:
-        """For each item the estimate from all reports, and the one from the last question's alone."""
+        """Return for each item the estimate from all reports, and that from the last question alone."""
         sums = np.zeros((len(located), 2))
         table = 0
         for tallies, matches in zip(self.tallies, self.matches, strict=True):
@@ -80,13 +81,13 @@ class Evidence:
         return sums / self.law.gain
 
     def check(self, words: ItemWords) -> Floats:
-        """The estimate of items from the last question's reports alone."""
+        """Return the estimates of items from the reports of the last question alone."""
         located = _located(self.tallies[-1:], words)
         sums = self._sum(self.tallies[-1], self.matches[-1], located.cells, located.signs)
         return sums * (self.reports / max(self.tallies[-1].reports, 1) / self.law.gain)
 
     def estimates_of(self, number: int, buckets: Counts | None = None) -> Floats32:
-        """The estimates of one question for all or some buckets: [table, bucket, value], tables add up."""
+        """Return the estimates of one question for all or some buckets, by [table, bucket, value]."""
         scale = self.reports / max(self.tallies[number].reports, 1) / self.law.gain
         matches = self.matches[number]
         by_bucket = matches.reshape(len(matches), -1, 1 << self._value_bits(number))
@@ -94,24 +95,24 @@ class Evidence:
         return chosen * np.float32(scale)
 
     def buckets(self, located: Located) -> Counts:
-        """The buckets that items lie in, by the first question."""
+        """Return the buckets of items, by the first question."""
         found: Counts = np.unique(located.cells[:, 0] >> self._value_bits(0)).astype(np.int64)
         return found
 
     def _value_bits(self, number: int) -> int:
-        """Bits of a cell that are a value beside its bucket."""
+        """Return how many bits of a cell are a value beside its bucket."""
         asked = self.tallies[number].question
-        return asked.cell_bits - getattr(asked, "bucket_bits", asked.cell_bits)
+        return asked.bits if isinstance(asked, Chunk) else 0
 
     def _sum(self, tallies: QuestionTallies, matches: Floats32, cells: Cells, signs: Signs) -> Floats:
-        """Matches of items with one question, less those of strangers."""
-        total = np.full(len(cells), -self._strangers(tallies))
+        """Return the matches of items with one question, less those that other items add on average."""
+        total = np.full(len(cells), -self._others(tallies))
         for table, row in enumerate(matches):
             total += row[cells[:, table]] * signs[:, table]
         return total
 
-    def _strangers(self, tallies: QuestionTallies) -> float:
-        """Matches that a cell expects of other items that are hashed to it; signs cancel them out."""
+    def _others(self, tallies: QuestionTallies) -> float:
+        """Return the matches that other items add to a cell on average; signs cancel them out."""
         asked = tallies.question
         if asked.flips or len(self.tallies) == 1:
             return 0.0
@@ -119,13 +120,13 @@ class Evidence:
         return tallies.reports * left * self.law.gain / (1 << asked.cell_bits)
 
     def deviation_of(self, number: int, count: float) -> float:
-        """The standard deviation of an estimate from one question's reports; infinite without any."""
+        """Return the standard deviation of an estimate from one question's reports; infinite without any."""
         asked, inside = self.tallies[number].reports, min(count, self.reports)
         return math.sqrt(self.law.variance(inside, self.reports, asked)) if asked else math.inf
 
     def error(self, threshold: float) -> OracleError:
-        """The error of an estimate from all reports, once items above the threshold are out of the tables."""
-        hidden = max(self.reports - self.removed, 0.0) * threshold  # of squares of counts, at most
+        """Return the error of an estimate from all reports, once items above the threshold are subtracted."""
+        hidden = max(self.reports - self.removed, 0.0) * threshold  # most that squares of counts can sum to
         chance = 0.0
         for tallies in self.tallies if len(self.tallies) > 1 else ():
             weight = tallies.reports / self.reports
@@ -133,7 +134,7 @@ class Evidence:
         return OracleError(self.law, self.reports, self.reports, hidden * chance)
 
     def peel(self, located: Located, limits: tuple[float, float]) -> tuple[Counts, Floats]:
-        """The places of accepted items, from the largest estimate down, and their estimates."""
+        """Return the places of accepted items, from the largest estimate down, and their estimates."""
         estimates = self.estimates(located)
         accepted = np.full(len(located), -1, np.int64)
         places = (located.cells, located.signs)
@@ -142,7 +143,7 @@ class Evidence:
         return order, estimates[order, 0]
 
     def remove(self, located: Located, counts: Floats) -> None:
-        """Take items with their counts out of all tables."""
+        """Subtract items with their counts from all tables."""
         self.removed += float(counts.sum())
         table = 0
         for question, matches in zip(self.tallies, self.matches, strict=True):
@@ -152,7 +153,7 @@ class Evidence:
                 table += 1
 
     def settle(self, located: Located) -> Floats:
-        """Remove what is missing in the counts that were removed, from all items at once, and return it."""
+        """Solve for what the removed counts of all items lack, remove it too, and return it."""
         overlap = np.zeros((len(located), len(located)), np.float32)
         for table, weight in enumerate(self.weights[:, 0].astype(np.float32)):
             cells, signs = located.cells[:, table], located.signs[:, table]
@@ -164,6 +165,7 @@ class Evidence:
 
 
 def _located(tallies: list[QuestionTallies], words: ItemWords) -> Located:
+    """Return the cells and signs of items in the tables of some questions."""
     pairs = [
         cells_of(question.question, question.at(table), words)
         for question in tallies

@@ -1,6 +1,6 @@
-"""What a campaign of Bitstogram will find, before any data is collected. Pure Python.
+"""What a campaign of Bitstogram is expected to find, before any data are collected. Pure Python.
 
-Formulas: docs/ldp-bitstogram.md, section 5. Checked by: tests/unit/ldp/test_bitstogram.py
+Formulas: docs/ldp-bitstogram.md, section 5. Checked by: tests/unit/ldp/protocols/bitstogram/test_protocol.py
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from hushcount.ldp.wire.law import ResponseLaw, above
 from hushcount.ldp.wire.manifest import THRESHOLD, Manifest
 from hushcount.ldp.wire.questions import CodeBit, Question
 
-REPORT_BYTES = 9 + 8 * 3  # a report that the aggregator keeps, and its nonce in the set of nonces
-_SOFT = 0.75  # a decoder's chance rises by so many deviations for one of the signal (section 2, measured)
+REPORT_BYTES = 9 + 8 * 3  # of a report that the aggregator keeps, and of its nonce in the set of nonces
+_SOFT = 0.75  # a decoder gains so many standard deviations for one of the signal (section 2, measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +32,24 @@ class Forecast:
 
     @classmethod
     def of(cls, plan: Plan, manifest: Manifest) -> Forecast:
-        """The forecast of a plan in the campaign of a manifest."""
+        """Return the forecast of a plan in the campaign of a manifest."""
         law = ResponseLaw.of(manifest.groups[0])
         threshold = float(manifest.parameters[THRESHOLD])
         return cls(plan.questions, plan.needs, plan.shares, manifest.users, law, threshold)
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the estimate of an item that nobody has."""
+        """The standard deviation of the estimate of an item that nobody holds."""
         return math.sqrt(self.users * self.law.absent)
 
     @property
     def least_detectable(self) -> float:
-        """The least count that is found reliably."""
+        """The smallest count that is found reliably."""
         return self.deviation * math.sqrt(sum(self.needs))
 
     @property
     def memory(self) -> int:
-        """Bytes of the aggregator's tables and of the reports it keeps, when all users have reported."""
+        """Bytes of the aggregator's tables and of the reports that it keeps, once all users have reported."""
         cells = 0
         for question in self.questions:
             places = len(question.columns) if isinstance(question, CodeBit) else 1
@@ -57,7 +57,7 @@ class Forecast:
         return 8 * cells + self.users * REPORT_BYTES
 
     def chance_of(self, count: float, threshold: float | None = None) -> float:
-        """The chance that an item is published: every question sees it, and its estimate is high enough."""
+        """Return the probability that an item is published: every question sees it, and its estimate does."""
         limit = self.threshold if threshold is None else threshold
         inside = min(count, self.users)
         chance = above((limit - count) / math.sqrt(self.law.variance(inside, self.users, self.users)))
@@ -69,7 +69,7 @@ class Forecast:
         return chance
 
     def quality(self, counts: Sequence[float], threshold: float | None = None) -> Quality:
-        """Expected precision and recall if items had these counts."""
+        """Return the expected precision and recall if items had these counts."""
         limit = self.threshold if threshold is None else threshold
         heavy = [self.chance_of(count, limit) for count in counts if count >= limit]
         light = [self.chance_of(count, limit) for count in counts if count < limit]

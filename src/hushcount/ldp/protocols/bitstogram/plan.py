@@ -1,12 +1,12 @@
-"""How Bitstogram divides an item and the users, from the width of the item alone. Pure Python.
+"""How Bitstogram divides items and users; it depends on the width of the items alone. Pure Python.
 
-An item's top bits are folded into its bucket (questions.py, quotient_bits), so that a bucket and the other
-bits, the rest, give the item back. Identifying questions find the rest of the heavy items of each bucket:
-by chunks of it, or by the bits of a codeword of it. A last question is a frequency oracle over whole items.
+The top bits of an item are xored into its bucket (`quotient_bits` in wire/questions.py), so that the bucket
+and the other bits, the rest, give the item back. Identifying questions find the rest of the heavy items of
+each bucket, by its chunks or by the bits of a codeword of it. A last question asks for whole items.
 
 A count stands out of an estimate of variance v if count^2 / v, its energy, reaches what the question needs.
-A question that is asked of a share a of n users has v = n V0 / a. So the least count that all questions can
-see at once is sqrt(n V0 (sum of needs)), with shares in proportion to the needs (docs/ldp-bitstogram.md).
+A question that is asked of a share a of n users has v = n V0 / a. So the smallest count that all questions
+can see is sqrt(n V0 (sum of needs)), with shares in proportion to the needs (docs/ldp-bitstogram.md).
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ NARROW = 20  # items of so many bits are cells themselves
 CHUNK_BUCKET_BITS = 12
 CODE_BUCKET_BITS = 14
 CHUNK_BITS = 10
-ROWS, CELL_BITS = 16, 18  # of the oracle over whole items
+ROWS, CELL_BITS = 16, 18  # of the question about whole items
 WIDEST_CHUNKED = CHUNK_BUCKET_BITS + 24 * CHUNK_BITS
 WIDEST_CODED = CODE_BUCKET_BITS + 8 * MESSAGE_BITS
-MISSED = 2.5  # standard deviations that a heavy item may fall short
-FALSE_VALUES = 0.5  # values in a list of a bucket that are there by chance
+MISSED = 2.5  # standard deviations by which a heavy item may fall short
+FALSE_VALUES = 0.5  # values that the list of a bucket has by chance
 CANDIDATES = 1000
-FALSE_ITEMS = 0.01  # items without a count that pass the check, of all candidates
+FALSE_ITEMS = 0.01  # candidates that nobody holds and that pass the check, on average
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Questions with their needs; shares follow."""
+    """Questions with their needs, from which the shares follow."""
 
     questions: tuple[Question, ...]
     needs: tuple[float, ...]
 
     @property
     def shares(self) -> tuple[int, ...]:
-        """The share of users for each question, out of 2^32."""
+        """The share of the users for each question, out of 2^32."""
         total = sum(self.needs)
         shares = [int(need / total * ALL_SHARES) for need in self.needs[:-1]]
         return (*shares, ALL_SHARES - sum(shares))
 
     def least_detectable(self, users: int, absent: float) -> float:
-        """The least count that is found, as a rule; `absent` is the V0 of the response."""
+        """Return the smallest count that is found reliably; `absent` is V0 of the response."""
         return math.sqrt(users * absent * sum(self.needs))
 
 
 def chunked(width: int) -> Plan:
-    """Chunks of at most ten bits of the rest."""
+    """Return the plan with chunks of at most ten bits of the rest."""
     if width <= NARROW:
         return _narrow(width)
     if width > WIDEST_CHUNKED:
@@ -74,7 +74,7 @@ def chunked(width: int) -> Plan:
 
 
 def coded(width: int) -> Plan:
-    """Codewords of at most 29 bits of the rest."""
+    """Return the plan with codewords of at most 29 bits of the rest."""
     if width <= NARROW:
         return _narrow(width)
     if width > WIDEST_CODED:
@@ -85,12 +85,12 @@ def coded(width: int) -> Plan:
     for bits in divide(left, MESSAGE_BITS):
         left -= bits
         questions.append(CodeBit(CODE_BUCKET_BITS, columns(left, bits), 1, CODE_BUCKET_BITS))
-        needs.append(5 + 3.4 * bits)  # 99 of 100 decode: measured, tests/unit/ldp/test_bitstogram_binary.py
+        needs.append(5 + 3.4 * bits)  # so that 99 of 100 decode; measured
     return _with_check(questions, needs, width)
 
 
 def divide(bits: int, most: int) -> list[int]:
-    """Parts of at most `most` bits, as equal as can be.
+    """Return parts of at most `most` bits, as equal as possible.
 
     >>> divide(48, 10)
     [10, 10, 10, 9, 9]
@@ -100,7 +100,7 @@ def divide(bits: int, most: int) -> list[int]:
 
 
 def manifest_of(protocol: str, plan: Plan, encoding: Encoding, terms: Terms) -> Manifest:
-    """The manifest of a plan; without a threshold it is the least count that is found reliably."""
+    """Return the manifest of a plan; the default threshold is the smallest count found reliably."""
     text = epsilon_text(terms.epsilon)
     bits = best_symbol_bits(float(text)) if terms.symbol_bits is None else terms.symbol_bits
     group = Group(text, bits, plan.questions, plan.shares)
@@ -112,12 +112,12 @@ def manifest_of(protocol: str, plan: Plan, encoding: Encoding, terms: Terms) -> 
 
 
 def columns(lowest: int, bits: int) -> tuple[int, ...]:
-    """For each place of a codeword, the bits of the item that it sums, among `bits` bits from `lowest` on."""
+    """Return, for each place of a codeword, the mask of the bits it sums, among `bits` from `lowest` on."""
     return tuple((mask & ((1 << bits) - 1)) << lowest for mask in masks())
 
 
 def part_of(question: Question, width: int) -> tuple[int, int]:
-    """The part of the item that a question identifies: its lowest bit, counted from below, and its length."""
+    """Return the part of the item that a question identifies: its lowest bit and its length."""
     if isinstance(question, Chunk):
         return width - question.start - question.bits, question.bits
     if isinstance(question, CodeBit):
@@ -130,12 +130,13 @@ def part_of(question: Question, width: int) -> tuple[int, int]:
 
 
 def refuse_other_questions(manifest: Manifest) -> None:
-    """Raise unless the questions identify the rest of the item part by part, and the last one checks it."""
+    """Raise unless the questions identify the rest of an item part by part and the last one checks it."""
     width = manifest.encoding.width
     *identifying, last = manifest.groups[0].questions
     fitting = len(manifest.groups) == 1 and isinstance(last, Prefix) and last.bits == width
     fitting = fitting and not last.flips and (last.cell_bits < width) == bool(identifying)
-    left = width - (getattr(identifying[0], "quotient_bits", width) if identifying else width)
+    first = identifying[0] if identifying else None
+    left = width - first.quotient_bits if isinstance(first, Chunk | CodeBit) else 0
     for question in identifying:
         lowest, bits = part_of(question, width)
         fitting = fitting and lowest + bits == left and _identifies(question, identifying[0])
@@ -145,7 +146,7 @@ def refuse_other_questions(manifest: Manifest) -> None:
 
 
 def _identifies(question: Question, first: Question) -> bool:
-    """Whether a question identifies a part of the items of the same buckets as the first."""
+    """Return whether a question identifies a part of the items in the same buckets as the first."""
     if not isinstance(question, Chunk | CodeBit) or not isinstance(first, Chunk | CodeBit):
         return False
     alike = question.bucket_bits == question.quotient_bits == first.bucket_bits and question.rows == 1
@@ -156,10 +157,12 @@ def _identifies(question: Question, first: Question) -> bool:
 
 
 def _narrow(width: int) -> Plan:
+    """Return the plan for items that are cells themselves."""
     need = (MISSED + upper_quantile(FALSE_ITEMS / (1 << width))) ** 2
     return Plan((Prefix(width, 1, width),), (need,))
 
 
 def _with_check(questions: list[Question], needs: list[float], width: int) -> Plan:
+    """Return the plan with a last question about whole items."""
     need = (MISSED + upper_quantile(FALSE_ITEMS / CANDIDATES)) ** 2
     return Plan((*questions, Prefix(width, ROWS, CELL_BITS)), (*needs, need))

@@ -1,4 +1,4 @@
-"""What the protocols of 002 have in common: one-bit responses, users divided evenly, epsilon by halves.
+"""What the protocols of Bassily et al. 2020 share: one-bit responses, equal shares of users and of epsilon.
 
 Pure Python.
 """
@@ -20,8 +20,8 @@ from hushcount.ldp.wire.response import epsilon_text
 from hushcount.privacy import check_count
 
 WIDEST_LISTED = 20  # bits of items that an oracle can be asked about one by one
-WIDEST_EXPLICIT = 24  # bits of items that have a table of their own
-_HASHED_BITS = 20  # wider ones are hashed to so many bits
+WIDEST_EXPLICIT = 24  # items of so many bits are cells of a table themselves
+_HASHED_BITS = 20  # wider items are hashed to so many bits
 _LAST_PLACE = Decimal("1e-18")
 
 
@@ -32,7 +32,7 @@ def paper_manifest(
     groups: Sequence[Sequence[Question]],
     parameters: Mapping[str, int | str] | None = None,
 ) -> Manifest:
-    """A campaign that asks one bit for each group, at an equal part of epsilon."""
+    """Return the manifest of a campaign that asks for one bit in each group, at equal parts of epsilon."""
     text = epsilon_text(terms.epsilon)
     users = check_count("users", terms.users)
     part = epsilon_part(text, len(groups))
@@ -43,14 +43,14 @@ def paper_manifest(
 
 
 def whole_threshold(name: str, value: float) -> int:
-    """A threshold rounded up; it may exceed the number of users, as those of 002's proofs do."""
+    """Return a threshold rounded up; it may exceed the number of users, as in the paper's proofs."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LARGEST_INTEGER:
         raise ParameterError(f"{name} must be above 0 and at most {LARGEST_INTEGER}, got {value!r}.")
     return math.ceil(value)
 
 
 def epsilon_part(epsilon: str, parts: int) -> str:
-    """An equal part of epsilon as a decimal, rounded down to 18 places.
+    """Return an equal part of epsilon as a decimal, rounded down to 18 places.
 
     >>> epsilon_part("2", 2), epsilon_part("0.5", 2), epsilon_part("1", 1)
     ('1', '0.25', '1')
@@ -61,7 +61,7 @@ def epsilon_part(epsilon: str, parts: int) -> str:
 
 
 def equal_shares(questions: int) -> tuple[int, ...]:
-    """Shares of 2^32 that differ by at most 1.
+    """Return shares of 2^32 that differ by at most 1.
 
     >>> equal_shares(3)
     (1431655766, 1431655765, 1431655765)
@@ -70,7 +70,7 @@ def equal_shares(questions: int) -> tuple[int, ...]:
 
 
 def root_bits(users: int) -> int:
-    """Bits of a table of about sqrt(users) cells, the width of 002's experiments.
+    """Return the bits of about sqrt(users) cells, as in the experiments of Bassily et al. 2020.
 
     >>> root_bits(10_000_000)
     12
@@ -79,17 +79,17 @@ def root_bits(users: int) -> int:
 
 
 def odd_rows(rows: int) -> int:
-    """A number of rows whose median is one of them."""
+    """Return an odd number of rows, so that their median is one of them, or raise."""
     if check_count("rows", rows) % 2 == 0:
         raise ParameterError(f"rows must be odd, so that one of them is the median, got {rows}.")
     return rows
 
 
 def median_item(width: int, rows: int, cell_bits: int) -> Prefix:
-    """Hashtogram's question: the item, hashed in each row without a sign."""
+    """Return Hashtogram's question: the item, hashed in each row without a sign."""
     return Prefix(width, odd_rows(rows), min(cell_bits, width))
 
 
 def explicit_item(width: int) -> Prefix:
-    """ExplicitHist's question: the item itself, or one hash of it where no table would hold all items."""
+    """Return ExplicitHist's question: the item itself, or a hash of it if a table would be too large."""
     return Prefix(width, 1, width if width <= WIDEST_EXPLICIT else _HASHED_BITS)

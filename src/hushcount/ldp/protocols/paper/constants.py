@@ -1,8 +1,8 @@
-"""The constants of 002, and what its lemmas ask for with them. Pure Python.
+"""The constants of Bassily et al. 2020, and what its lemmas require with them. Pure Python.
 
-log d, the number of levels or bits, is to base 2; the logarithms of chances are natural. The lemmas assume
-epsilon <= 1; their formulas are evaluated for any epsilon. What they give at ten million users:
-docs/ldp-paper.md.
+log d, the number of levels or bits, is to base 2; logarithms of probabilities are natural. The lemmas assume
+epsilon <= 1; their formulas are evaluated for any epsilon. docs/ldp-paper.md shows what they give for ten
+million users.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from dataclasses import dataclass
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count, check_epsilon
 
-BETA = 0.05  # chance of failure; 002 leaves it open
-ROWS = 285  # hash pairs in the experiments of 002, section 4
-HEAVY = 15  # heavy is a count of HEAVY * sqrt(n) there
+BETA = 0.05  # probability of failure; the paper leaves it open
+ROWS = 285  # hash pairs in the experiments, section 4 of the paper
+HEAVY = 15  # there a count of HEAVY * sqrt(n) is heavy
 
 
 @dataclass(frozen=True, slots=True)
 class TreeConstants:
-    """002, section 5: t = 110 log(n / beta), m = 48 sqrt(n / log(n / beta)), eta = 147 sqrt(..) / epsilon."""
+    """Those of TreeHist (Bassily et al. 2020, Section 5).
+
+    t = 110 log(n / beta), m = 48 sqrt(n / log(n / beta)), eta = 147 sqrt(n log(n / beta) log d) / epsilon.
+    """
 
     rows: float = 110
     cells: float = 48
@@ -29,7 +32,10 @@ class TreeConstants:
 
 @dataclass(frozen=True, slots=True)
 class HashtogramConstants:
-    """002, Lemma 6.6: R = 300 log(12 n d' / beta), error 400 sqrt(n log(n d' / beta)) / epsilon."""
+    """Those of Hashtogram (Bassily et al. 2020, Lemma 6.6).
+
+    R = 300 log(12 n d' / beta), error 400 sqrt(n log(n d' / beta)) / epsilon.
+    """
 
     rows: float = 300
     inside: float = 12
@@ -38,7 +44,10 @@ class HashtogramConstants:
 
 @dataclass(frozen=True, slots=True)
 class SuccinctConstants:
-    """002, Lemma 6.3: w = 32 log d log(16 log d) + 48 sqrt(2n log d ln(64 log d)) / epsilon, T = 32n / w."""
+    """Those of SuccinctHist (Bassily et al. 2020, Lemma 6.3).
+
+    w = 32 log d log(16 log d) + 48 sqrt(2n log d ln(64 log d)) / epsilon, T = 32n / w.
+    """
 
     sampling: float = 32
     noise: float = 48
@@ -47,7 +56,10 @@ class SuccinctConstants:
 
 @dataclass(frozen=True, slots=True)
 class BitstogramConstants:
-    """002, Lemma 6.8: R = 48 ln(1 / beta), T = epsilon n / (326 sqrt(R log d')), found from 264 n^1.5 / T."""
+    """Those of Bitstogram (Bassily et al. 2020, Lemma 6.8).
+
+    R = 48 ln(1 / beta), T = epsilon n / (326 sqrt(R log d')), counts of at least 264 n^1.5 / T are found.
+    """
 
     repetitions: float = 48
     buckets: float = 326
@@ -56,10 +68,10 @@ class BitstogramConstants:
 
 @dataclass(frozen=True, slots=True)
 class PaperProof:
-    """What a lemma asks for and promises: rows, cells of a row, and counts.
+    """What a lemma requires and promises: rows, cells of a row, and counts.
 
-    `pruned` is the threshold of the protocol, `found` the count from which on an item is found, and `error`
-    how far a published count lies from the true one, all with the chance that the lemma states.
+    `pruned` is the threshold of the protocol, `found` the smallest count that is found, and `error` how far a
+    published count is from the true one, all with the probability that the lemma states.
     """
 
     rows: int
@@ -70,7 +82,7 @@ class PaperProof:
 
     @property
     def cell_bits(self) -> int:
-        """Bits of a cell: the next power of two."""
+        """Bits of a cell, for the next power of two of cells."""
         return max((self.cells - 1).bit_length(), 1)
 
 
@@ -79,7 +91,7 @@ SUCCINCT, BITSTOGRAM = SuccinctConstants(), BitstogramConstants()
 
 
 def explicit_error(users: int, epsilon: float, queries: int, beta: float = BETA) -> float:
-    """ExplicitHist's error over so many queries, 002, Lemma 6.1: 3 sqrt(n ln(4 d' / beta)) / epsilon.
+    """Return ExplicitHist's error over so many queries, 3 sqrt(n ln(4 d' / beta)) / epsilon (Lemma 6.1).
 
     >>> round(explicit_error(10_000_000, 2.0, 1 << 20))
     20261
@@ -91,7 +103,7 @@ def explicit_error(users: int, epsilon: float, queries: int, beta: float = BETA)
 def tree_proof(
     users: int, epsilon: float, levels: int, beta: float = BETA, constants: TreeConstants = TREE
 ) -> PaperProof:
-    """TreeHist, 002, Lemma 5.3 and Theorem 5.2: prefixes below 2 eta are pruned, items above 3 eta found.
+    """Return TreeHist's: prefixes below 2 eta are pruned, items above 3 eta found (Lemma 5.3, Theorem 5.2).
 
     >>> proved = tree_proof(10_000_000, 2.0, 30)
     >>> proved.rows, proved.cells, round(proved.pruned), round(proved.found)
@@ -112,7 +124,7 @@ def hashtogram_proof(
     beta: float = BETA,
     constants: HashtogramConstants = HASHTOGRAM,
 ) -> PaperProof:
-    """Hashtogram, 002, Lemma 6.6; an oracle prunes nothing and finds what exceeds its error."""
+    """Return Hashtogram's (Lemma 6.6); an oracle prunes nothing and finds what exceeds its error."""
     _check(users, epsilon, beta)
     rows = math.ceil(constants.rows * math.log(constants.inside * users * queries / beta))
     chance = math.log(users * queries / beta)
@@ -123,7 +135,7 @@ def hashtogram_proof(
 def succinct_proof(
     users: int, epsilon: float, levels: int, beta: float = BETA, constants: SuccinctConstants = SUCCINCT
 ) -> PaperProof:
-    """SuccinctHist, 002, Lemma 6.3: one row of T buckets; items above w are found with chance 1/2."""
+    """Return SuccinctHist's (Lemma 6.3): one row of T buckets; half of the items above w are found."""
     _check(users, epsilon, beta)
     noise = math.sqrt(2 * users * levels * math.log(64 * levels))
     found = constants.sampling * levels * math.log(16 * levels) + constants.noise / epsilon * noise
@@ -134,7 +146,7 @@ def succinct_proof(
 def bitstogram_proof(
     users: int, epsilon: float, places: int, beta: float = BETA, constants: BitstogramConstants = BITSTOGRAM
 ) -> PaperProof:
-    """Bitstogram, 002, Lemma 6.8, for a code of so many places; its error is that of Hashtogram."""
+    """Return Bitstogram's (Lemma 6.8), for a code of so many places; its error is that of Hashtogram."""
     _check(users, epsilon, beta)
     rows = math.ceil(constants.repetitions * math.log(1 / beta))
     cells = max(math.floor(epsilon * users / (constants.buckets * math.sqrt(rows * places))), 1)
@@ -143,6 +155,7 @@ def bitstogram_proof(
 
 
 def _check(users: int, epsilon: float, beta: float) -> None:
+    """Raise unless the parameters of a lemma are valid."""
     check_count("users", users)
     check_epsilon(epsilon)
     if not 0 < beta < 1:

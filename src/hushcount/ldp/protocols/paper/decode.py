@@ -1,12 +1,9 @@
-"""The decoders of SuccinctHist and BitstogramPaper: an item from the bits of each bucket, then its count.
+"""The decoders of SuccinctHist, BitstogramPaper and TreeHistPaper (Bassily et al. 2020).
 
- The decoder of TreeHistPaper: the binary tree level by level, then the items once more by all users.
-
- Decoding of bits that were decided one by one: the nearest codeword of all, for parts of at most 15 bits.
-
-Messages of 15 bits lie in a code of distance 56 (codes.py): 27 wrong bits of 128 are corrected, more than the
-eighth that 002 asks for. The lowest eight bits of a message are a constant and a linear function of the
-place, so for each value of the others one Hadamard transform compares with all of them.
+Bits that were decided one by one are decoded to the nearest codeword of all, for parts of at most 15 bits.
+Such messages lie in a code of distance 56 (wire/codes.py), so 27 wrong bits of 128 are corrected, more than
+the eighth that the paper requires. The lowest eight bits of a message are a constant and a linear function
+of the place, so for each value of the other bits one Hadamard transform compares with all of them.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from hushcount.privacy import check_count
 
 
 def decode_bits(collected: Collected, threshold: float | None) -> Found:
-    """SuccinctHist: in every bucket, each bit as the larger of two estimates says (002, Algorithm 6)."""
+    """Return SuccinctHist's items: in every bucket, each bit is the larger of two estimates (Algorithm 6)."""
     manifest = collected.manifest
     width = manifest.encoding.width
     first = manifest.groups[0].questions[0]
@@ -44,13 +41,13 @@ def decode_bits(collected: Collected, threshold: float | None) -> Found:
 
 
 def _larger(tally: QuestionTallies) -> Mask:
-    """For every bucket, whether a 1 has the larger estimate; cell = bucket << 1 | bit."""
+    """Return for every bucket whether a 1 has the larger estimate; cell = bucket << 1 | bit."""
     pairs = tally.matches[0].reshape(-1, 2)
     return np.asarray(pairs[:, 1] > pairs[:, 0])
 
 
 def decode_codewords(collected: Collected, threshold: float | None) -> Found:
-    """BitstogramPaper: in every bucket of every repetition, the item nearest to the bits (002, Alg. 8)."""
+    """Return BitstogramPaper's items: in every bucket the one nearest to the bits (Algorithm 8)."""
     manifest = collected.manifest
     width = manifest.encoding.width
     first, last = manifest.groups[0].questions[0], manifest.groups[-1].questions[-1]
@@ -64,18 +61,18 @@ def decode_codewords(collected: Collected, threshold: float | None) -> Found:
 
 
 def _decided(tally: QuestionTallies) -> npt.NDArray[np.int16]:
-    """For every repetition and bucket the 128 bits as signs: +1 for a 0, which also a tie is taken for."""
+    """Return for every repetition and bucket the 128 bits as signs: +1 for a 0 and for a tie."""
     assert isinstance(tally.question, CodeBit)
     tables = tally.matches.reshape(tally.question.rows, LENGTH, -1)
     return np.where(tables >= 0, 1, -1).astype(np.int16).transpose(0, 2, 1).reshape(-1, LENGTH)
 
 
 _COMPARED_BITS = 14  # 128 transforms of 128 places compare one row with all codewords of 15 bits
-MOST_PREFIXES = 1 << 14  # followed from a level, those with the largest estimates
+MOST_PREFIXES = 1 << 14  # followed from a level: those with the largest estimates
 
 
 def decode_tree(collected: Collected, threshold: float | None) -> Found:
-    """The items whose prefixes all reach the threshold, and whose final estimate does (002, Algorithm 3)."""
+    """Return the items whose prefixes and final estimate all reach the threshold (Algorithm 3)."""
     manifest = collected.manifest
     width = manifest.encoding.width
     last = manifest.groups[-1].questions[-1]
@@ -90,7 +87,7 @@ def decode_tree(collected: Collected, threshold: float | None) -> Found:
 
 
 def _followed(oracle: MedianOracle, prefixes: list[int], shift: int, limit: float) -> list[int]:
-    """The prefixes whose estimate reaches the limit; `shift` bits are missing to a whole item."""
+    """Return the prefixes whose estimate reaches the limit; whole items have `shift` bits more."""
     estimates = oracle.estimate([prefix << shift for prefix in prefixes])
     order = np.argsort(-estimates, kind="stable")[:MOST_PREFIXES]
     return [prefixes[place] for place in order if estimates[place] >= limit]
@@ -103,7 +100,7 @@ Agreements = npt.NDArray[np.int16]
 
 
 def nearest(decided: npt.ArrayLike, bits: int) -> Counts:
-    """The message of `bits` bits whose codeword differs least from each row of 128 signs (+1 for a 0)."""
+    """Return the message of `bits` bits whose codeword differs least from each row of 128 signs."""
     check_count("bits", bits, most=MOST_BITS)
     columns = np.ascontiguousarray(np.asarray(decided, np.int16).reshape(-1, LENGTH).T)
     found = np.zeros(columns.shape[1], np.int64)
@@ -114,7 +111,7 @@ def nearest(decided: npt.ArrayLike, bits: int) -> Counts:
 
 
 def _nearest(columns: Agreements, bits: int) -> Counts:
-    """The same for columns of signs: the largest agreement, with either sign, that a message has."""
+    """Return the same for columns of signs, by the largest agreement with either sign."""
     best = np.full(columns.shape[1], -1, np.int16)
     found = np.zeros(columns.shape[1], np.int64)
     messages = linear_messages()
@@ -131,7 +128,7 @@ def _nearest(columns: Agreements, bits: int) -> Counts:
 
 
 def _transform(columns: Agreements) -> Agreements:
-    """The Hadamard transform along the first axis: row u is the agreement with (-1)^(u . place)."""
+    """Return the Hadamard transform along the first axis: row u is the agreement with (-1)^(u . place)."""
     count = columns.shape[1]
     for stage in range(7):
         pairs = columns.reshape(-1, 2, 1 << stage, count)
@@ -141,7 +138,7 @@ def _transform(columns: Agreements) -> Agreements:
 
 @cache
 def linear_messages() -> Counts:
-    """For each u the message, without its constant, whose codeword has the bit u . place at every place."""
+    """Return for each u the message without constant whose codeword has the bit u . place at each place."""
     messages = np.zeros(LENGTH, np.int64)
     for message in range(0, 1 << _LINEAR_BITS, 2):
         messages[sum(codeword_bit(message, 1 << bit) << bit for bit in range(7))] = message

@@ -1,9 +1,10 @@
-"""The frequency oracles of 002: the median over rows of estimates that are each unbiased.
+"""The frequency oracles of Bassily et al. 2020: the median over rows of estimates that are each unbiased.
 
 With gamma = rows / share of the users asked, and a = 1 / (2p - 1), the estimate of a row is gamma a times the
-sum of its users' responses, turned to agree with the item (002, Algorithms 2, 5 and 7). Without signs other
-items add n / m on average, which is taken off. Variance of a row: gamma n a^2 - f, and F2 / m by other items
-in the same of m cells. Formulas: docs/ldp-paper.md. Checked by: tests/statistical/test_ldp_paper.py
+sum of its users' responses, with signs that agree with the item (Algorithms 2, 5 and 7). Without signs other
+items add n / m on average, which is subtracted. The variance of a row is gamma n a^2 - f, plus F2 / m from
+other items in the same of m cells.
+Formulas: docs/ldp-paper.md. Checked by: tests/statistical/test_ldp_paper.py
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ _TOGETHER = 1 << 22  # estimates of single rows computed at once
 
 @cache
 def median_variance(rows: int) -> float:
-    """The variance of the median of an odd number of standard normals.
+    """Return the variance of the median of an odd number of standard normal variables.
 
-    By Simpson's rule over its density, rows! / (k!)^2 (F (1 - F))^k times the normal one, rows = 2k + 1.
+    Simpson's rule integrates its density, rows! / (k!)^2 (F (1 - F))^k times the normal one, rows = 2k + 1.
 
     >>> round(median_variance(1), 6), round(median_variance(3), 4), round(285 * median_variance(285), 3)
     (1.0, 0.4487, 1.568)
@@ -68,17 +69,17 @@ class MedianError:
     stretch: float = 1.0
 
     def deviation(self, counts: Floats) -> Floats:
-        """The standard deviation of the estimate of each count."""
+        """Return the standard deviation of the estimate of each count."""
         inside = np.clip(counts, 0, self.users)
         row = self.inverse_share * self.users * self.law.absent - inside + self.collisions
         return np.asarray(self.stretch * np.sqrt(median_variance(self.rows) * row), np.float64)
 
     def sentences(self) -> tuple[str, ...]:
-        """What the deviation is made of."""
+        """Say what the standard deviation is made of."""
         absent = float(self.deviation(np.zeros(1))[0])
         return (
-            f"The standard deviation of an estimate is {absent:.0f} for an item that nobody has: the median"
-            f" of {self.rows} rows, each with the noise of its responses and of items in the same cells.",
+            f"The standard deviation of an estimate is {absent:.0f} for an item that nobody holds: it is the"
+            f" median of {self.rows} rows, each with the noise of its responses and of other items.",
         )
 
 
@@ -88,14 +89,15 @@ class MedianOracle:
     __slots__ = ("gamma", "reports", "scale", "tally")
 
     def __init__(self, collected: Collected, group: int, number: int) -> None:
-        self.tally = replace(collected.groups[group][number])  # what it computes goes away with the oracle
+        # A copy, so that the matches that it computes are freed with the oracle.
+        self.tally = replace(collected.groups[group][number])
         self.reports = collected.reports
         share = collected.manifest.groups[group].shares[number] / ALL_SHARES
         self.gamma = self.tally.question.rows / share
         self.scale = self.gamma / self.tally.law.gain
 
     def rows(self, words: ItemWords) -> Floats:
-        """The estimates of every row, each unbiased."""
+        """Return the estimates of every row, each unbiased."""
         found = np.empty((self.tally.question.rows, len(words)))
         for row in range(len(found)):
             cells, flips = cells_of(self.tally.question, self.tally.at(row), words)
@@ -104,7 +106,7 @@ class MedianOracle:
         return np.asarray((self.scale * found - chance * self.reports) / (1 - chance), np.float64)
 
     def estimate(self, values: Sequence[int]) -> Floats:
-        """The medians, for encoded items."""
+        """Return the medians over the rows, for encoded items."""
         step = max(_TOGETHER // self.tally.question.rows, 1)
         parts = [values[start : start + step] for start in range(0, len(values), step)]
         width = self.tally.place.width
@@ -112,7 +114,7 @@ class MedianOracle:
         return np.concatenate([np.zeros(0), *medians])
 
     def error(self) -> MedianError:
-        """The error of an estimate; collisions as the cells show them, as an item gets a random one."""
+        """Return the error of an estimate; collisions are averaged over all cells, as an item's is random."""
         law, question = self.tally.law, self.tally.question
         chance = collision_mean(question)
         collisions = 0.0
@@ -124,19 +126,19 @@ class MedianOracle:
 
 
 def collision_mean(question: Question) -> float:
-    """The part of other items that a cell holds on average: 1/m where hashed, none where signs cancel."""
+    """Return the fraction of other items in a cell on average: 1/m if hashed, 0 if signs cancel them."""
     hashed = isinstance(question, Prefix) and question.hashed and not question.flips
     return 2.0**-question.cell_bits if hashed else 0.0
 
 
 def whole_items(collected: Collected) -> MedianOracle:
-    """The oracle over whole items, the last question of every protocol of 002."""
+    """Return the oracle over whole items, the last question of every protocol of the paper."""
     groups = collected.manifest.groups
     return MedianOracle(collected, len(groups) - 1, len(groups[-1].questions) - 1)
 
 
 def published(collected: Collected, candidates: Iterable[int], limit: float) -> Found:
-    """The candidates that are items and whose estimate reaches the limit, largest first."""
+    """Return the candidates that are items and whose estimate reaches the limit, largest first."""
     encoding, oracle = collected.manifest.encoding, whole_items(collected)
     values = sorted(set(candidates))
     estimates = oracle.estimate(values)
@@ -145,27 +147,28 @@ def published(collected: Collected, candidates: Iterable[int], limit: float) -> 
 
 
 def _items_above(encoding: Encoding, values: Sequence[int], estimates: Floats, limit: float) -> list[int]:
+    """Return the places of the values that are items and reach the limit, largest first."""
     above = np.flatnonzero(estimates >= limit)
     order = above[np.argsort(-estimates[above], kind="stable")]
     return [int(place) for place in order if encoding.decode(values[place]) is not None]
 
 
 def refuse_other_questions(manifest: Manifest, expected: Sequence[Sequence[Question]]) -> None:
-    """Raise unless the groups ask what is expected."""
+    """Raise unless the groups ask the expected questions."""
     if [list(group.questions) for group in manifest.groups] != [list(group) for group in expected]:
         raise ManifestError(f"the questions must be such as {manifest.protocol} asks.")
 
 
 def decode(collected: Collected, threshold: float | None) -> Found:
-    """ExplicitHist and Hashtogram: ask about every item, where there are not too many (002, Remark 5)."""
+    """Return the heavy items of ExplicitHist or Hashtogram, by asking about every item, if they are few."""
     manifest = collected.manifest
     width = manifest.encoding.width
     last = manifest.groups[-1].questions[-1]
     refuse_other_questions(manifest, [[Prefix(width, last.rows, last.cell_bits)]])
     if width > WIDEST_LISTED:
         raise ParameterError(
-            f"{manifest.protocol} can ask about all items only where they have at most {WIDEST_LISTED} bits,"
-            f" got {width}; ask about some with hushcount.ldp.frequencies."
+            f"{manifest.protocol} can list items of at most {WIDEST_LISTED} bits, got {width}; ask about"
+            " some of them with hushcount.ldp.frequencies."
         )
     return published(collected, range(1 << width), limit_of(collected, threshold))
 
@@ -186,7 +189,15 @@ class Frequencies(NamedTuple):
 
 
 def frequencies(aggregator: Aggregator, items: Iterable[object]) -> Frequencies:
-    """Estimate the counts of items named beforehand, by the oracle over whole items of a protocol of 002."""
+    """Estimate the counts of chosen items, from the reports of a protocol of Bassily et al. 2020.
+
+    Parameters
+    ----------
+    aggregator:
+        The reports of a campaign whose protocol follows the paper.
+    items:
+        Items that were chosen before seeing any result; each must be encodable.
+    """
     manifest = aggregator.manifest
     known = [name for name in registry.CAMPAIGNS if registry.from_paper(name)]
     if manifest.protocol not in known:
@@ -198,7 +209,8 @@ def frequencies(aggregator: Aggregator, items: Iterable[object]) -> Frequencies:
 
 
 def _encoded(encoding: Encoding, item: object) -> int:
+    """Return an encoded item, or raise."""
     value = encoding.encode(item)
     if value is None:
-        raise ParameterError("every item must fit the encoding of the campaign.")
+        raise ParameterError("every item must be one that the campaign's encoding can encode.")
     return value

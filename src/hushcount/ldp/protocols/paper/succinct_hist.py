@@ -1,4 +1,4 @@
-"""SuccinctHist of 002: heavy items found bit by bit in buckets, then counted by an explicit histogram."""
+"""SuccinctHist (Bassily et al. 2020): heavy items are found bit by bit in buckets, then counted."""
 
 from __future__ import annotations
 
@@ -9,16 +9,34 @@ from hushcount.ldp.wire.questions import Chunk, Question
 
 
 class SuccinctHist(Campaign):
-    """A campaign that finds the items held by at least `threshold` users (002, Algorithm 6).
+    """A campaign that finds the items held by at least `threshold` users (Bassily et al. 2020, Algorithm 6).
 
-    Every user answers twice at epsilon / 2: where the bucket of the item and one of its bits lie, and where
-    the item lies. An item is found if it outweighs the rest of its bucket in every bit.
+    Every user answers twice with epsilon / 2: for the bucket of the item together with one of its bits, and
+    for the item itself. An item is found if in every bit it outweighs the rest of its bucket.
+    docs/ldp-paper.md lists what differs from the paper.
 
     Theorem: every report is epsilon-locally differentially private.
     Neighbours: any two items of one user, or an item and none.
-    Parameters: 2^bucket_bits buckets, by default about sqrt(users); threshold 15 sqrt(users).
+    Parameters: constants.succinct_proof gives those of the paper's lemma.
     Proof: docs/proofs/ldp.md. Checked by: tests/privacy/test_ldp.py, tests/statistical/test_ldp_paper.py
 
+    Parameters
+    ----------
+    encoding:
+        How items become integers, such as `Words` or `Integers`.
+    epsilon:
+        Privacy loss of one report, above 0 and at most 20.
+    users:
+        About how many users will report; a public number.
+    bucket_bits:
+        There are 2^bucket_bits buckets; by default about sqrt(users).
+    threshold:
+        Smallest count to find; by default 15 sqrt(users).
+    expires:
+        End of the campaign in seconds since 1970; by default thirty days from now.
+
+    Examples
+    --------
     >>> from hushcount.ldp.wire.words import Words
     >>> protocol = SuccinctHist(Words("abcdefghijklmnopqrstuvwxyz", 6), epsilon=2.0, users=10_000_000)
     >>> protocol.client(nonce=7).report("tea")[-1] in range(4)
@@ -44,5 +62,5 @@ class SuccinctHist(Campaign):
 
 
 def questions_of(width: int, bucket_bits: int) -> list[list[Question]]:
-    """Every bit of the item beside its bucket, and the whole item."""
+    """Return the questions: every bit of the item beside its bucket, and the whole item."""
     return [[Chunk(bucket_bits, place, 1) for place in range(width)], [explicit_item(width)]]

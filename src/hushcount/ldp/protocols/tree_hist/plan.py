@@ -1,6 +1,7 @@
-"""Plans of TreeHist before any data is collected: cuts, shares, what can be found, memory. Pure Python.
+"""Plans of TreeHist, made before any data are collected: levels, shares, what can be found. Pure Python.
 
-Formulas: docs/ldp.md. Checked by: tests/unit/ldp/test_planner.py, tests/acceptance/test_ldp_tree_hist.py
+Formulas: docs/ldp.md.
+Checked by: tests/unit/ldp/protocols/tree_hist/test_plan.py, tests/acceptance/test_ldp_tree_hist.py
 """
 
 from __future__ import annotations
@@ -23,37 +24,39 @@ from hushcount.ldp.wire.response import (
 )
 from hushcount.privacy import check_count
 
-WIDEST_TABLE = 20  # bits of an item that are their own cell
+WIDEST_TABLE = 20  # items of so many bits are cells themselves
 CELL_BITS = 18
 PREFIX_CELL_BITS = 16
 ITEM_ROWS = 16
 PREFIX_ROWS = 16
-KEPT = 1 << 11  # prefixes with tags that are kept by noise alone, at most on average
-CHILDREN_KEPT = 1 / 64  # of the children of a prefix, those kept by the noise of their own level
-MARGIN = 2.5  # deviations below the threshold at which a prefix is still kept
-FALSE_ITEMS = 0.01  # items expected to be published by noise alone, at most
+KEPT = 1 << 11  # tagged prefixes that noise alone keeps at the first level, on average at most
+CHILDREN_KEPT = 1 / 64  # fraction of the children of a prefix that noise alone keeps at later levels
+MARGIN = 2.5  # standard deviations below the threshold down to which a prefix is kept
+FALSE_ITEMS = 0.01  # items that noise alone is expected to publish, at most
 _LEAST_SHARE = 0.02
-_LEAST_HOLDERS = 32  # of an item at the threshold, asked at a level: fewer may be none by chance
+# Each level asks on average at least this many holders of an item at the threshold; with fewer, chance could
+# miss them all.
+_LEAST_HOLDERS = 32
 _MOST_PREFIX_SHARE = 0.5
-_NODES_BITS = 24  # prefixes with tags that are tried at the first level
+_NODES_BITS = 24  # about 2^24 tagged prefixes are tried at the first level
 MOST_TAG_BITS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One question of the tree: the top `bits` bits, with a tag unless they are the whole item."""
+    """One question: the top `bits` bits of an item, with a tag unless they are the whole item."""
 
     bits: int
     tag_bits: int
     rows: int
     cell_bits: int
     share: float
-    candidates: float  # what is tried at this level, at most on average
+    candidates: float  # tried at this level, on average at most
 
 
 @dataclass(frozen=True, slots=True)
 class TreePlan:
-    """What TreeHist will ask, and what it can find."""
+    """What TreeHist asks, and what it can find."""
 
     users: int
     law: ResponseLaw
@@ -64,28 +67,28 @@ class TreePlan:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the estimate of an item that nobody has."""
+        """The standard deviation of the estimate of an item that nobody holds."""
         return math.sqrt(self.users * self.law.absent)
 
     @property
     def memory(self) -> int:
-        """Bytes of the aggregator, at most, when all users have reported and it answers.
+        """Most bytes that the aggregator needs when all users have reported and it answers.
 
-        A cell has 16 bytes (tally, transform and a copy of it), a report 9, and 27 in the set of nonces.
+        A cell takes 16 bytes (table, transform and a copy of it), a report 9 and its nonce in the set 27.
         """
         cells = sum(level.rows << level.cell_bits for level in self.levels)
         return 16 * cells + 36 * self.users
 
     @property
     def shares(self) -> tuple[int, ...]:
-        """The shares of the levels, integers out of 2^32 that sum to it."""
+        """The shares of the levels: integers that sum to 2^32."""
         whole = [int(level.share * ALL_SHARES) for level in self.levels[:-1]]
         return (*whole, ALL_SHARES - sum(whole))
 
     def quality(self, counts: Sequence[float], threshold: float | None = None) -> Quality:
-        """Expected precision and recall, by the normal law, if items had these counts.
+        """Return the expected precision and recall if items had these counts, by the normal approximation.
 
-        Precision is expected right items over expected items, including those by noise alone.
+        Precision is the expected number of right items over that of published ones, false ones included.
         """
         limit = self.threshold if threshold is None else threshold
         chances = [self.chance_of(count, limit) for count in counts]
@@ -95,7 +98,7 @@ class TreePlan:
         return Quality(right / published, right / len(wanted) if wanted else 1.0, published, len(wanted))
 
     def chance_of(self, count: float, threshold: float | None = None) -> float:
-        """The chance that an item with this count is published at a threshold."""
+        """Return the probability that an item with this count is published at a threshold."""
         limit = max(self.threshold if threshold is None else threshold, self.noise_limit)
         chance = above((limit - count) / math.sqrt(self.law.variance(count, self.users, self.users)))
         for level in self.levels[:-1]:
@@ -106,12 +109,12 @@ class TreePlan:
 
     @property
     def noise_limit(self) -> float:
-        """The estimate below which nothing is published: noise alone would reach it too often."""
+        """The estimate below which nothing is published, because noise alone would reach it too often."""
         return self.deviation * upper_quantile(FALSE_ITEMS / self.levels[-1].candidates)
 
 
 def choose_cuts(width: int, symbol_bits: int) -> tuple[int, ...]:
-    """Where the levels of the tree end: about 15 bits first and last, 10 between, at symbols where they can.
+    """Return where the levels end: about 15 bits first and last, 10 between, at ends of symbols if possible.
 
     >>> choose_cuts(30, 5), choose_cuts(60, 5), choose_cuts(20, 1), choose_cuts(72, 9)
     ((15, 30), (15, 25, 35, 45, 60), (20,), (18, 27, 36, 45, 54, 63, 72))
@@ -134,9 +137,20 @@ def plan_tree(
     threshold: float | None = None,
     symbol_bits: int | None = None,
 ) -> TreePlan:
-    """Plan a campaign; without a threshold it is the least count that will be found reliably.
+    """Return the plan of a campaign.
 
-    `symbol_bits` is the length of a response in bits, by default that of the least variance.
+    Parameters
+    ----------
+    encoding:
+        How items become integers.
+    epsilon:
+        Privacy loss of one report.
+    users:
+        About how many users will report.
+    threshold:
+        Smallest count to find; by default the smallest that is found reliably.
+    symbol_bits:
+        Bits of a response; by default those of the smallest variance.
     """
     text = epsilon_text(epsilon)
     bits = best_symbol_bits(float(text)) if symbol_bits is None else check_symbol_bits(symbol_bits)
@@ -155,7 +169,7 @@ def plan_tree(
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """A level without its share: the deviations that must lie between noise and the threshold."""
+    """A level without its share: how many standard deviations must lie between noise and the threshold."""
 
     bits: int
     tag_bits: int
@@ -164,6 +178,7 @@ class _Need:
 
 
 def _needs(encoding: Encoding, cuts: Sequence[int]) -> list[_Need]:
+    """Return what each level needs so that few prefixes are kept by noise alone."""
     valid = [float(min(count_prefixes(encoding, bits), 1 << 1000)) for bits in cuts]
     tag_bits = min(max(math.floor(_NODES_BITS - math.log2(valid[0])), 4), MOST_TAG_BITS)
     needs = []
@@ -177,7 +192,7 @@ def _needs(encoding: Encoding, cuts: Sequence[int]) -> list[_Need]:
 
 
 def _levels(needs: Sequence[_Need], relative_deviation: float, sampled: float) -> tuple[Level, ...]:
-    """Levels with shares: at each enough users for its prefixes to stand out (docs/ldp.md, section 4).
+    """Return levels with shares: enough users for the prefixes of each to stand out (docs/ldp.md, section 4).
 
     `sampled` is the share that asks enough holders of an item at the threshold, whatever the noise.
     """

@@ -1,8 +1,8 @@
 """The decoder of TreeHist: walk down the prefixes that stand out, then estimate whole items.
 
-Every level's reports speak of a prefix with a tag of the item, so the sums of the levels before are carried
-along and count at every later level, and in the final estimate (docs/ldp.md, section 4).
-Checked by: tests/unit/ldp/test_tree_hist.py, tests/acceptance/test_ldp_tree_hist.py
+The reports of every level are about a prefix with a tag of the item, so the sums of earlier levels are kept
+and count at every later level and in the final estimate (docs/ldp.md, section 4).
+Checked by: tests/unit/ldp/protocols/tree_hist/test_protocol.py, tests/acceptance/test_ldp_tree_hist.py
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hushcount.ldp._kernels import search as kernels
-from hushcount.ldp.arrays import Counts, ItemWords
+from hushcount.ldp.arrays import Counts, ItemWords, Nonces, Tables
 from hushcount.ldp.protocols.tree_hist.plan import FALSE_ITEMS, KEPT, MARGIN
 from hushcount.ldp.protocols.tree_hist.protocol import levels_of
 from hushcount.ldp.server.cells import to_words
@@ -23,27 +22,31 @@ from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.server.frequency import FrequencyOracle
 from hushcount.ldp.server.peeling import peel
 from hushcount.ldp.server.tallies import QuestionTallies
+from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.law import ResponseLaw, upper_quantile
 from hushcount.ldp.wire.manifest import Manifest
-from hushcount.ldp.wire.prefixes import count_prefixes, state_of, suffixes
+from hushcount.ldp.wire.prefixes import State, count_prefixes, state_of, suffixes
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, words_of
+from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
 
-MOST_NODES = 1 << 16  # prefixes with tags kept at a level, those with the largest sums
+MOST_NODES = 1 << 16  # tagged prefixes kept at a level: those with the largest sums
 MOST_ITEMS = 1 << 14
 _MOST_BY_NOISE = 8 * KEPT
-_OWN_MARGIN = 3.5  # deviations below the threshold at which an item is given up by its own level
-_DROPPED = int(np.iinfo(np.int64).min)
+_OWN_MARGIN = 3.5  # standard deviations below the threshold at which the last level gives up an item
+_DROPPED = int(np.iinfo(np.int64).min)  # marks a tag that was not kept
+_Oracle = tuple[Tables, Nonces, np.uint64]  # matches by row and cell, factors of the rows, shift
+_Hits = tuple[Counts, Nonces, Counts]  # nodes, suffixes and sums of what was found
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """From counts to matches: how large the sum of `asked` reports is for an item with a count."""
+    """From counts to matches: the sum of matches over `asked` reports for an item with a given count."""
 
     law: ResponseLaw
     users: int
 
     def cut(self, count: float, asked: float, deviations: float) -> int:
-        """The sum that lies so many deviations of noise below that of an item with the count."""
+        """Return the sum so many standard deviations of noise below that of an item with the count."""
         mean = self.law.gain * count * asked / self.users
         return math.ceil(mean - deviations * math.sqrt(asked * (self.law.symbols - 1)))
 
@@ -56,19 +59,19 @@ class _Nodes:
     tags: Counts
     sums: Counts  # [level, node]
 
-    def take(self, which: Any) -> _Nodes:
-        """Some of the nodes."""
+    def take(self, which: Counts) -> _Nodes:
+        """Return some of the nodes."""
         return _Nodes([self.prefixes[i] for i in which], self.tags[which], self.sums[:, which])
 
     def largest(self, most: int) -> _Nodes:
-        """Those with the largest sums at the last level: those of levels before may be of a heavy parent."""
+        """Return the nodes with the largest sums at the last level; earlier sums may be a heavy parent's."""
         if len(self.prefixes) <= most:
             return self
         return self.take(np.sort(np.argpartition(self.sums[-1], -most)[-most:]))
 
 
 def decode(collected: Collected, threshold: float | None) -> Found:
-    """The items whose estimated count reaches the threshold, and what noise alone would hardly reach."""
+    """Return the items whose estimate reaches the threshold, and what noise alone hardly reaches."""
     manifest = collected.manifest
     tallies = collected.groups[0]
     oracle = FrequencyOracle(tallies, collected.reports)
@@ -108,7 +111,7 @@ class _Search:
         self.scale = _Scale(self.tallies[0].law, collected.reports)
 
     def items(self) -> list[int]:
-        """Encoded items whose matches come near the limit."""
+        """Return encoded items whose matches come near the limit."""
         nodes = self._roots()
         bits = 0
         for number, question in enumerate(self.tagged):
@@ -120,11 +123,12 @@ class _Search:
         return found.largest(MOST_ITEMS).prefixes
 
     def _roots(self) -> _Nodes:
+        """Return the empty prefix with every tag."""
         tags = 1 << self.tagged[0].tag_bits if self.tagged else 1
         return _Nodes([0] * tags, np.arange(tags), np.zeros((0, tags), np.int64))
 
     def _cuts(self, number: int, head: int, margins: tuple[float, float]) -> tuple[int, ...]:
-        """For a level: rows of the first look, and the cuts that the kernels ask for."""
+        """Return, for a level, the rows looked at first and the cuts that the kernels need."""
         asked = [tally.reports for tally in self.tallies[: number + 1]]
         rows = self.tallies[number].question.rows
         looked = asked[-1] * head / rows
@@ -139,7 +143,7 @@ class _Search:
         )
 
     def _children(self, number: int, nodes: _Nodes, start: int, stop: int) -> _Nodes:
-        """The children of all nodes at the next level that are not too far below the limit."""
+        """Return the children of all nodes at the next level that are not too far below the limit."""
         tally = self.tallies[number]
         margin = MARGIN if self.tagged else 1.0
         cuts = self._cuts(number, (tally.question.rows + 1) // 2, (margin, margin))
@@ -159,16 +163,16 @@ class _Search:
         return self._consistent(_grown(nodes, found, stop - start)).largest(MOST_NODES)
 
     def _above_noise(self, cuts: tuple[int, ...], candidates: int) -> tuple[int, ...]:
-        """Cuts of the first level that noise alone does not pass too often, whatever the limit."""
+        """Return cuts of the first level that noise alone does not pass too often, whatever the limit."""
         head, first_cut, cut, own_cut, trimmed_cut = cuts
         z = upper_quantile(min(_MOST_BY_NOISE / candidates, 0.5))
         least = self.scale.cut(0.0, self.tallies[0].reports, -z)
         return head, first_cut, max(cut, least), max(own_cut, least), trimmed_cut
 
     def _consistent(self, nodes: _Nodes) -> _Nodes:
-        """Nodes that are near the limit also by their last two levels, three, and so on.
+        """Return the nodes that are near the limit also by their last two levels, last three, and so on.
 
-        What is not there but below something very heavy passes one level by chance, hardly several.
+        A node that nobody holds, below a very heavy one, passes one level by chance but hardly several.
         """
         fits = np.ones(len(nodes.prefixes), bool)
         levels = len(nodes.sums)
@@ -178,7 +182,7 @@ class _Search:
         return nodes if fits.all() else nodes.take(np.flatnonzero(fits))
 
     def _whole(self, nodes: _Nodes, start: int) -> _Nodes:
-        """Whole items below the nodes whose tag is that of the node."""
+        """Return the whole items below the nodes whose tag is that of the node."""
         number = len(self.tallies) - 1
         tally = self.tallies[number]
         width = self.encoding.width
@@ -201,21 +205,23 @@ class _Search:
         zeros = np.zeros(len(prefixes), np.int64)
         return _grown(_Nodes(prefixes, zeros, np.zeros((0, len(prefixes)), np.int64)), found, width - start)
 
-    def _tagging(self, keys: list[int]) -> tuple[npt.NDArray[np.uint64], np.uint64]:
-        """Of the tag's hash: the base of every prefix, and the factor of the suffix."""
+    def _tagging(self, keys: list[int]) -> tuple[Nonces, np.uint64]:
+        """Return, of the hash of the tag, the base of every prefix and the factor of the suffix."""
         words = words_of(self.encoding.width)
         constants = self.manifest.public.constants(BUCKET, (0, SHARED, 0), 1 + words)
         return _bases(to_words(keys, self.encoding.width), constants), np.uint64(constants[1])
 
 
 def _key_bits(tally: QuestionTallies) -> int:
-    return int(getattr(tally.question, "key_bits", tally.place.width))
+    """Return the bits of what a question hashes: tag and prefix, or the whole item."""
+    question = tally.question
+    return question.key_bits if isinstance(question, TaggedPrefix) else tally.place.width
 
 
-def _hashing(tally: QuestionTallies, keys: list[int], width: int) -> tuple[Any, Any]:
-    """The hash of a question before its shift: bases[key, row], and (matches, factors, shift)."""
+def _hashing(tally: QuestionTallies, keys: list[int], width: int) -> tuple[Nonces, _Oracle]:
+    """Return the hash of a question before its shift: bases[key, row], and what the kernels look up."""
     shift = np.uint64(64 - tally.question.cell_bits)
-    if width == tally.question.cell_bits:  # its own cell: the hash is a shift to the top
+    if width == tally.question.cell_bits:  # the key is its own cell, so the hash only shifts it to the top
         bases = (np.array(keys, np.uint64) << shift)[:, None]
         return bases, (_narrow(tally.matches), np.array([1 << int(shift)], np.uint64), shift)
     place = tally.place
@@ -228,28 +234,28 @@ def _hashing(tally: QuestionTallies, keys: list[int], width: int) -> tuple[Any, 
     return bases, (_narrow(tally.matches), np.array([row[1] for row in constants], np.uint64), shift)
 
 
-def _narrow(matches: Counts) -> Any:
-    """The same numbers in half the memory where they fit, so that more of them stay in the cache."""
+def _narrow(matches: Counts) -> Tables:
+    """Return the same numbers in half the memory if they fit, so that more of them stay in the cache."""
     return matches.astype(np.int32) if np.abs(matches).max() < 1 << 31 else matches
 
 
-def _bases(words: ItemWords, constants: tuple[int, ...]) -> npt.NDArray[np.uint64]:
-    """b + sum of a_i x_i mod 2^64 for every row of words."""
+def _bases(words: ItemWords, constants: tuple[int, ...]) -> Nonces:
+    """Return b + sum of a_i x_i mod 2^64 for every row of words."""
     factors = np.array(constants[1:], np.uint64)
     total = (words.astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
     return np.asarray(total + np.uint64(constants[0]), np.uint64)
 
 
-def _by_state(encoding: Any, prefixes: list[int], bits: int) -> dict[Any, Counts]:
-    """The nodes after which the same bits may follow."""
-    groups: dict[Any, list[int]] = {}
+def _by_state(encoding: Encoding, prefixes: list[int], bits: int) -> dict[State, Counts]:
+    """Return the places of prefixes, grouped by which bits may follow."""
+    groups: dict[State, list[int]] = {}
     for node, prefix in enumerate(prefixes):
         groups.setdefault(state_of(encoding, prefix, bits), []).append(node)
     return {state: np.array(which, np.int64) for state, which in groups.items()}
 
 
-def _run(kernel: Any, oracle: Any, nodes: Any, tails: Any, cuts: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    """Search with as much room as it takes."""
+def _run(kernel: Any, oracle: _Oracle, nodes: Any, tails: Nonces, cuts: tuple[int, ...]) -> _Hits:
+    """Return what a kernel finds, with as much room as that takes."""
     room = 1 << 16
     while True:
         found = (np.empty(room, np.int64), np.empty(room, np.uint64), np.empty(room, np.int64))
@@ -259,8 +265,8 @@ def _run(kernel: Any, oracle: Any, nodes: Any, tails: Any, cuts: tuple[int, ...]
         room = count
 
 
-def _grown(nodes: _Nodes, found: list[tuple[Any, Any, Any]], step: int) -> _Nodes:
-    """The children found, with the tags and sums of their nodes and the sums of the new level."""
+def _grown(nodes: _Nodes, found: list[_Hits], step: int) -> _Nodes:
+    """Return the children found, with the tags and sums of their nodes and the sums of the new level."""
     chosen = np.concatenate([part[0] for part in found]) if found else np.empty(0, np.int64)
     tails = [int(tail) for part in found for tail in part[1]]
     own = np.concatenate([part[2] for part in found]) if found else np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""What the tests of the protocols of 002 share: words and how many users have each."""
+"""What the tests of the protocols of Bassily et al. 2020 share: words and how many users have each."""
 
 import string
 

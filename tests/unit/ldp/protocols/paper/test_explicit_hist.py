@@ -78,7 +78,7 @@ def test_frequencies():
 def test_frequencies_of_an_item_that_does_not_fit():
     with pytest.raises(ParameterError) as error:
         ldp.frequencies(answered(protocol().manifest, {"tea": 3}, 1), ["coffee"])
-    assert str(error.value) == "every item must fit the encoding of the campaign."
+    assert str(error.value) == "every item must be one that the campaign's encoding can encode."
 
 
 def test_frequencies_of_another_protocol():

@@ -57,8 +57,8 @@ def test_wide_items_cannot_all_be_asked_about():
     with pytest.raises(ParameterError) as error:
         aggregator.heavy_hitters()
     assert str(error.value) == (
-        "hashtogram can ask about all items only where they have at most 20 bits, got 30;"
-        " ask about some with hushcount.ldp.frequencies."
+        "hashtogram can list items of at most 20 bits, got 30; ask about some of them with"
+        " hushcount.ldp.frequencies."
     )
 
 

@@ -52,7 +52,7 @@ def test_heavy_hitters():
 
 
 def test_every_bucket_gives_the_item_of_its_larger_bits():
-    """The list L of 002 before any threshold, recomputed from the sums of Algorithm 5 bucket by bucket."""
+    """The list L before any threshold, recomputed from the sums of Algorithm 5 bucket by bucket."""
     campaign = ldp.SuccinctHist(ldp.Integers(6), epsilon=6, users=2000, bucket_bits=3)
     collected = answered(campaign.manifest, {5: 900, 44: 700, 63: 400}, 3).collected()
     expected = set()

@@ -1,4 +1,4 @@
-"""TreeHistPaper: its manifest, estimates as in 002's Algorithm 2, pruning, and what the proof asks for."""
+"""TreeHistPaper: its manifest, estimates as in Algorithm 2, pruning, and what the proof requires."""
 
 from dataclasses import replace
 
