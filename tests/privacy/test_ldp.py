@@ -128,7 +128,7 @@ PAPER_MODES = {
 
 
 @pytest.mark.parametrize("mode", PAPER_MODES)
-def test_modes_of_002(mode):
+def test_modes_of_the_paper(mode):
     """Their own manifests: one response at epsilon, or two at half of it each."""
     manifest = replace(PAPER_MODES[mode]().manifest, seed=bytes(range(32)))
     ratios = [worst(manifest, nonce) for nonce in NONCES]

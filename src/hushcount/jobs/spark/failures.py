@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
-MISSING = "The Spark engine needs PySpark 4: pip install hushcount[spark]."
+MISSING = "The Spark engine needs PySpark 4: in a checkout, run pip install .[spark]."
 NOT_WHOLE = "A key column has values that are not whole numbers (type int)."
 NOT_CSV = "A file has rows that Spark cannot read as CSV: each row must be one line with all columns."
 NOT_JSON = "A file has lines that are not well-formed JSON objects."

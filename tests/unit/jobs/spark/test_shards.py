@@ -64,7 +64,7 @@ def test_what_is_missing_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(ParameterError) as refused:
         files.read_files("events.parquet", None, ["key"])
-    assert str(refused.value) == "The Spark engine needs PySpark 4: pip install hushcount[spark]."
+    assert str(refused.value) == "The Spark engine needs PySpark 4: in a checkout, run pip install .[spark]."
 
 
 @pytest.mark.parametrize(
