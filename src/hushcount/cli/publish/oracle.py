@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hushcount.cli import options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hushcount.releases.oracle import Oracle
 
 EPILOG = """\b
 Example:
@@ -113,30 +118,21 @@ def merge(oracles: tuple[str, ...], output: str) -> None:
     _statements(merge_oracles(list(oracles), output))
 
 
-def _statements(made: Any) -> None:
+def _statements(made: Oracle) -> None:
+    """Print what an oracle protects and how accurate it is."""
     from hushcount.cli import show
     from hushcount.releases.oracle import CONTENTS
+    from hushcount.releases.views.words import oracle_sentence
 
-    below, above = made.interval(0.95)
-    guarantee = made.guarantee
-    bounds = [
-        f"count - {below}" if below is not None else "anything" if made.partial else "0",
-        f"count + {above}" if above is not None else "anything",
-    ]
+    promise = made.guarantee
     show.say(
-        ("Privacy", (guarantee.statement(), f"Assumes: {'; '.join(guarantee.assumptions)}.")),
-        (
-            "Accuracy",
-            (
-                "With confidence 0.95 the true count of a key chosen before seeing the result lies between"
-                f" {bounds[0]} and {bounds[1]}.",
-            ),
-        ),
+        ("Privacy", (promise.statement(), f"Assumes: {'; '.join(promise.assumptions)}.")),
+        ("Accuracy", (oracle_sentence(made, 0.95),)),
         ("Notes", (CONTENTS, *made.notes)),
     )
 
 
-def _described(found: Any) -> dict[str, object]:
+def _described(found: Oracle) -> dict[str, object]:
     return {"guarantee": found.guarantee.to_dict(), "notes": list(found.notes)}
 
 
@@ -154,8 +150,8 @@ def _lines(path: str | None) -> list[str]:
         raise DataError(f"{path} has text that is not valid UTF-8.") from None
 
 
-def _typed(keys: list[str], kind: Any) -> Any:
-    """Keys from the command line in the type of the oracle."""
+def _typed(keys: list[str], kind: pa.DataType) -> pa.Array:
+    """Return keys from the command line in the type of the oracle."""
     import pyarrow as pa
 
     from hushcount.errors import KeyTypeError, ParameterError

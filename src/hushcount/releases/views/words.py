@@ -9,6 +9,7 @@ from hushcount.releases.release import Release
 
 if TYPE_CHECKING:
     from hushcount.privacy import PrivacyUnit
+    from hushcount.releases.oracle import Oracle
     from hushcount.releases.tree import TreeRelease
 
 
@@ -43,6 +44,17 @@ def simultaneous_sentence(accuracy: Accuracy) -> str | None:
     if above is None:
         return f"For all published keys at once: at least count - {below}."
     return f"For all published keys at once: between count - {below} and count + {above}."
+
+
+def oracle_sentence(oracle: Oracle, confidence: float) -> str:
+    """Return between which bounds the counts that an oracle answers with lie."""
+    below, above = oracle.interval(confidence)
+    lowest = "anything" if oracle.partial else "0"
+    return (
+        f"With confidence {confidence:g} the true count of a key chosen before seeing the result lies between"
+        f" {lowest if below is None else f'count - {below}'} and"
+        f" {'anything' if above is None else f'count + {above}'}."
+    )
 
 
 def empty_sentences(release: Release | TreeRelease) -> tuple[str, ...]:

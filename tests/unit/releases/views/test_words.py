@@ -4,8 +4,15 @@ import pyarrow as pa
 from tests.releases import FixedError, release_of
 from tests.unit.releases.tree_example import tree
 
+import hushcount as hc
 from hushcount.releases.accuracy import Counted
-from hushcount.releases.views.words import accuracy_sentences, empty_sentences, headline, privacy_sentences
+from hushcount.releases.views.words import (
+    accuracy_sentences,
+    empty_sentences,
+    headline,
+    oracle_sentence,
+    privacy_sentences,
+)
 
 
 def test_words():
@@ -50,3 +57,16 @@ def test_an_empty_tree_names_its_threshold():
         "- the sketch has too few counters (--counters, with --method streaming);",
         "- the keys are null, or malformed for this hierarchy.",
     )
+
+
+def test_an_oracle_names_its_bounds():
+    sketch = hc.CountMin(depth=1, width=2, max_weight=1)
+    sketch.update(["a"])
+    unbounded = hc.oracle(sketch, epsilon=1.0)
+    assert oracle_sentence(unbounded, 0.95) == (
+        "With confidence 0.95 the true count of a key chosen before seeing the result lies between 0 and"
+        " anything."
+    )
+    made = hc.oracle(["a"] * 9, epsilon=1.0, delta=1e-6, width=1024)
+    below, above = made.interval(0.9)
+    assert oracle_sentence(made, 0.9).endswith(f"lies between count - {below} and count + {above}.")
