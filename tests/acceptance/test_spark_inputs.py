@@ -128,6 +128,29 @@ def test_a_column_that_one_file_lacks(spark, tmp_path, capfd):
     assert said == "Column 'url' is not in the file; it has: user, link.\n"
 
 
+def test_frames_that_spark_reads_by_guesses_are_refused(spark, tmp_path):
+    (tmp_path / "a.csv").write_text("url,user\n" + "01,alice\n" * 1000)
+    (tmp_path / "b.csv").write_text("user,url\n" + "alice,01\n" * 1001)
+    by_position = (
+        "The frame reads several CSV files by the header of one of them. Read them with enforceSchema=False,"
+        " or give the files to hushcount top --engine spark, which finds columns by the header of each file."
+    )
+    inferred = (
+        "The frame is read with inferSchema, so one row can change how others are read. Give the types with"
+        " schema, or leave all columns as text."
+    )
+    unequal = "The CSV files have different headers. Give files that have the same columns in the same order."
+    for place, options, sentence in [
+        (tmp_path, {"header": True}, by_position),
+        (tmp_path, {"header": True, "enforceSchema": False}, unequal),
+        (tmp_path / "a.csv", {"header": True, "inferSchema": True}, inferred),
+    ]:
+        frame = spark.read.csv(str(place), **options).filter("url IS NOT NULL")
+        assert refusal(hc.engines.spark.top, frame, column="url", **FEW) == sentence
+    frame = spark.read.csv(str(tmp_path / "a.csv"), header=True)
+    assert hc.engines.spark.top(frame, column="url", **FEW).keys.column("key").to_pylist() == ["01"]
+
+
 @pytest.mark.parametrize("rows", ["page,alice\npage\n", '"pa\nge",alice\n'])
 def test_rows_that_are_no_csv(spark, tmp_path, capfd, rows):
     """Half a row of two lines must not count as a row."""
@@ -177,7 +200,7 @@ def test_a_linked_file_counts_once(spark, tmp_path, capfd):
         code, table, _ = command(capfd, path, "--column", "url", "--format", "csv")
         assert (code, list(table)) == (0, ["page"])
         assert 900 < table["page"] < 1100
-    frame = spark.read.csv(str(tmp_path), header=True)
+    frame = spark.read.csv(str(tmp_path), header=True, enforceSchema=False)
     assert refusal(hc.engines.spark.top, frame, column="url", **FEW) == (
         "The frame reads one file under two names (links), so its rows would count twice. Name the file once."
     )

@@ -23,6 +23,14 @@ DEALT = "hushcount_dealt"
 FROM_FILES = 'partition_by="file" needs a frame as it is read from files, without joins or Python in between.'
 TWICE = "The frame has key columns whose names Spark does not tell apart."
 NO_KEYS = "The frame has key columns of types that cannot be keys."
+INFERRED = (
+    "The frame is read with inferSchema, so one row can change how others are read. Give the types with"
+    " schema, or leave all columns as text."
+)
+BY_POSITION = (
+    "The frame reads several CSV files by the header of one of them. Read them with enforceSchema=False, or"
+    " give the files to hushcount top --engine spark, which finds columns by the header of each file."
+)
 SAMPLED = re.compile(r"^[ :+-]*Sample ", re.MULTILINE)  # how a plan shows a sample of rows
 UTC = pa.timestamp("us", "UTC")  # Spark's timestamps are moments; the zone of its session only shows them
 
@@ -125,6 +133,23 @@ def _check_repeatable(frame: DataFrame, subject: str, values: str) -> None:
         f"{subject} depends on how Spark splits or orders the data (monotonically_increasing_id, rand, sample"
         f" and the like), so one row would change others. Use {values} that {stored} stored with each row."
     )
+
+
+@on_spark
+def check_guesses(frame: DataFrame) -> None:
+    """Refuse a frame of CSV files whose columns or types Spark takes from another file or from other rows."""
+    if not isinstance(frame, spark_module("pyspark.sql.classic.dataframe").DataFrame):
+        return
+    several = len(frame.inputFiles()) > 1
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
+    for leaf in (leaves.apply(index) for index in range(leaves.size())):
+        if leaf.getClass().getSimpleName() != "LogicalRelation" or "csv" not in leaf.toString():
+            continue
+        options = leaf.relation().options().toString().lower()
+        if "inferschema -> true" in options:
+            raise ParameterError(INFERRED)
+        if several and "header -> true" in options and "enforceschema -> false" not in options:
+            raise ParameterError(BY_POSITION)
 
 
 def quoted(name: str) -> str:

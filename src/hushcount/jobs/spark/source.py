@@ -12,7 +12,7 @@ from hushcount.errors import ParameterError
 from hushcount.jobs.dealing import Partitioning
 from hushcount.jobs.run import Request
 from hushcount.jobs.spark import is_frame
-from hushcount.jobs.spark.columns import key_columns, renamed
+from hushcount.jobs.spark.columns import check_guesses, key_columns, renamed
 from hushcount.jobs.spark.files import local_files, read_files
 from hushcount.jobs.spark.shards import EVENTS, USERS, ShardSketches, ShardTask, bounded, shard_contents
 from hushcount.keys.columns import KeyColumns
@@ -56,7 +56,7 @@ class SparkRequest(Request):
     def open(self, state: Mapping[str, str] | None = None) -> SparkSource:
         """Check the columns and say what Spark is to do; nothing is counted yet."""
         asked = KeyColumns.of(self.column, self.key_type)
-        frame = self.data if is_frame(self.data) else self._read(asked)
+        frame = self._given() if is_frame(self.data) else self._read(asked)
         asked = key_columns(frame, asked if self.user is None else asked.with_user(self.user))
         frame, safe, rule = renamed(frame, asked, self.partitioning)
         if self.bound is not None:
@@ -66,6 +66,12 @@ class SparkRequest(Request):
         notes = (*asked.notes, self.dealing.note)
         task = ShardTask(safe, self.kind, self.counters)
         return SparkSource(frame, task, rule, asked, self.unit, notes, tuple(local_files(frame)))
+
+    def _given(self) -> DataFrame:
+        """Return the frame that was passed in, unless its rows were read by guesses."""
+        frame: DataFrame = self.data
+        check_guesses(frame)
+        return frame
 
     def _read(self, asked: KeyColumns) -> DataFrame:
         """Return the frame of files."""
