@@ -162,3 +162,47 @@ def test_before_a_checkpoint_exists_nothing_is_promised(number):
     ended = runs.run(runs.CHECKPOINTED, [(1, 0.3, number)])
     assert (ended.said == runs.PROMISE) == os.path.exists("run.hc")
     assert (ended.code, os.path.exists("out.hc")) in ((130, False), (0, True))
+
+
+def spilling(*options):
+    """Start a tree that puts raw data into a folder here, and wait until the folder is there."""
+    program = f"{runs.FOREGROUND}\nimport sys; from hushcount.cli.main import main; sys.exit(main())"
+    budget = ["--hierarchy", "path/2", "--threshold", "900", "--epsilon", "1", "--delta", "1e-6"]
+    command = [sys.executable, "-c", program, "tree", "events.txt", *budget, "--output", "tree.csv", *options]
+    environment = {**os.environ, "TMPDIR": os.getcwd()}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    while f"hushcount-{process.pid}-" not in " ".join(folders()):
+        assert process.poll() is None
+        time.sleep(0.01)
+    return process
+
+
+def folders():
+    return [name for name in os.listdir() if name.startswith("hushcount-")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_a_signal_leaves_no_raw_data_of_a_tree(number):
+    os.mkfifo("events.txt")
+    writer = os.open("events.txt", os.O_RDWR)  # a pipe that says nothing more: the run waits
+    os.write(writer, b"a/b\n" * 1000)
+    process = spilling("--format", "lines")
+    process.send_signal(number)
+    assert (process.communicate()[1], process.returncode) == ("Interrupted; nothing was released.\n", 130)
+    os.close(writer)
+    assert sorted(os.listdir()) == ["a.parquet", "events.txt"]
+
+
+@pytest.mark.slow
+def test_what_sigkill_leaves_is_removed_by_the_next_run():
+    os.mkfifo("events.txt")
+    writer = os.open("events.txt", os.O_RDWR)
+    os.write(writer, b"a/b\n" * 1000)
+    killed = spilling("--format", "lines")
+    killed.kill()
+    killed.communicate()
+    os.close(writer)
+    assert len(folders()) == 1
+    ended = runs.run(("sketch", "a.parquet", "--column", "item", "-o", "out.hc"))
+    assert (ended.code, folders()) == (0, [])

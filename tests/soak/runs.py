@@ -141,13 +141,13 @@ def struck_until_it_ends(rng: random.Random, attempts: int = 8) -> int:
     return continued
 
 
-TREE = ("tree", "a.parquet", "--column", "item", "--hierarchy", "path/2", "--epsilon", "1", "--delta", "1e-6")
+TREE = ("tree", "a.parquet", "--column", "item", "--hierarchy", "path/2", "--epsilon", "1", "--delta", "1e-9")
 FILES = ("--share", "0.01", "--max-events", "2000000", "--output", "tree.csv", "--plot", "tree.svg")
 
 
 def struck_tree(rng: random.Random) -> bool:
     """Strike a run that spills to disk and writes two files; return whether it ended before the signal."""
-    ended = run((*TREE, *FILES), strikes(rng))
+    ended = run((*TREE, *FILES), [(1, 5 * rng.random(), rng.choice(SIGNALS))])
     both = {"tree.csv", "tree.svg"} & set(os.listdir())
     assert len(both) in (0, 2), ended
     if ended.code:

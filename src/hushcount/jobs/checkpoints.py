@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Protocol, cast
 
 from hushcount import signals
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import check_writable, replace_verified
+from hushcount.files.container import Fields
 from hushcount.jobs.origin import Position
+from hushcount.privacy import EVENT
+from hushcount.shapes import Sketch
 from hushcount.sketches.kinds import load_with_position
 
 SECONDS = 10.0
+
+
+class Resumable(Sketch, Protocol):
+    """A sketch that can be written to a file."""
+
+    def to_bytes(self, position: Fields | None = None) -> bytes:
+        """Return the bytes of a file, with the position in the source."""
+        ...
 
 
 @dataclass(slots=True)
@@ -36,7 +47,7 @@ class Checkpoint:
         check_writable(path)
         return cls(Path(path))
 
-    def restore(self) -> tuple[Any, Position] | None:
+    def restore(self) -> tuple[Resumable, Position] | None:
         """Return the sketch and position of a run that was stopped, if there is one."""
         if not self.path.exists():
             return None
@@ -45,9 +56,9 @@ class Checkpoint:
             raise ParameterError(f"{self.path} is a sketch file without a position, not a checkpoint.")
         position = Position.from_dict(values, str(self.path))
         signals.leaves(self._promise)
-        return sketch, position
+        return cast(Resumable, sketch), position
 
-    def save(self, sketch: Any, position: Position) -> None:
+    def save(self, sketch: Resumable, position: Position) -> None:
         """Replace the file by this sketch and position, once they have been found whole."""
         with signals.held():
             data = sketch.to_bytes(position=position.to_dict())
@@ -79,7 +90,7 @@ def check_resumable(fingerprint: str) -> None:
         )
 
 
-def check_same(path: Path, stopped: tuple[Any, Position], fresh: Any, fingerprint: str) -> None:
+def check_same(path: Path, stopped: tuple[Resumable, Position], fresh: Resumable, fingerprint: str) -> None:
     """Raise unless a stopped run had the same data, column and sketch as this one."""
     sketch, position = stopped
     if position.fingerprint != fingerprint:
@@ -87,13 +98,19 @@ def check_same(path: Path, stopped: tuple[Any, Position], fresh: Any, fingerprin
             f"Checkpoint {path} is of other data (file, modification time, column, type or query);"
             " remove it to start anew."
         )
-    if _kind(sketch) != _kind(fresh):
+    if _settings(sketch) != _settings(fresh):
         raise DataError(
             f"Checkpoint {path} is of another sketch (mechanism, hierarchy, counters or budget);"
             " remove it to start anew."
         )
 
 
-def _kind(sketch: Any) -> tuple[type, int | None, object, str | None]:
-    hierarchy = getattr(getattr(sketch, "hierarchy", None), "name", None)
-    return type(sketch), getattr(sketch, "counters", None), getattr(sketch, "size", None), hierarchy
+def _settings(sketch: Resumable) -> tuple[object, ...]:
+    """Return what two sketches must share for one to continue the other: all that no data changes."""
+    from hushcount.sketches.levels import HierarchySketch
+    from hushcount.sketches.tracked import TrackedSketch
+
+    public = replace(sketch.public(), unit=EVENT)
+    if isinstance(sketch, HierarchySketch):
+        return type(sketch), public, sketch.hierarchy.name
+    return type(sketch), public, sketch.size if isinstance(sketch, TrackedSketch) else None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from hushcount.errors import SketchFileError
+from hushcount.files.container import Fields
 from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, PrivacyUnit
 
@@ -37,7 +38,7 @@ class Origin:
         """Turn keys back into their columns."""
         return self.columns.decode(keys)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Plain values for a sketch file."""
         columns = self.columns
         schema = pa.schema([(str(index), kind) for index, kind in enumerate(columns.types)])
@@ -52,7 +53,7 @@ class Origin:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Origin:
+    def from_dict(cls, values: Fields) -> Origin:
         """The origin that `to_dict` described."""
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(values["types"])))
         columns = KeyColumns(
@@ -75,7 +76,7 @@ class Position:
     state: Mapping[str, str]
     origin: Origin
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Fields:
         """Plain values for a sketch file."""
         return {
             "rows": self.rows,
@@ -86,7 +87,7 @@ class Position:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], name: str) -> Position:
+    def from_dict(cls, values: Fields, name: str) -> Position:
         """The position that `to_dict` described."""
         try:
             origin = Origin.from_dict(values["origin"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -126,7 +126,7 @@ class SqlSource:
             file.check_unchanged()
 
 
-def open_relation(relation: Any, columns: KeyColumns) -> MemorySource:
+def open_relation(relation: duckdb.DuckDBPyRelation, columns: KeyColumns) -> MemorySource:
     """A DuckDB relation: rows in the order of a keyed hash too, run by its own connection."""
     columns = columns.within(relation.columns, "the SQL result")
     empty = attempt(query_failure, lambda: relation.limit(0).to_arrow_table())
@@ -140,13 +140,13 @@ def open_relation(relation: Any, columns: KeyColumns) -> MemorySource:
     return MemorySource(InMemory(columns, pieces), RESULT_ROW, (UNIT_NOTE,))
 
 
-def _ordered_pieces(rows: Any, names: Names, order_key: str) -> Iterator[Piece]:
+def _ordered_pieces(rows: duckdb.DuckDBPyRelation, names: Names, order_key: str) -> Iterator[Piece]:
     """The key columns, sorted by the hash of the whole row and then by the key."""
     keys = ", ".join(map(identifier, names))
     whole = ", ".join(map(identifier, rows.columns))
     order = f"hash({literal(order_key)}, {whole}), {keys}"
     ordered = rows.query("hushcount_rows", f"SELECT {keys} FROM hushcount_rows ORDER BY {order}")
-    for batch in record_batches(ordered, ROWS):
+    for batch in record_batches(ordered, ROWS):  # type: ignore[arg-type]
         yield Piece(batch.columns, batch.num_rows, 0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.failures import attempt, file_failure, guarded
 from hushcount.files.fingerprint import Fingerprint
+from hushcount.files.leftovers import remove_leftovers
 from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.sources.formats.inputs import Input, Pipe, RegularFile
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 def open_files(path: str, format: str | None, columns: KeyColumns) -> FileSource:  # noqa: A002
     """Open a path, folder, glob or "-"; the first file's columns are checked now, the others' in turn."""
+    remove_leftovers(tempfile.gettempdir())
     files, format = find_inputs(path, format)  # noqa: A001
     reader = FORMATS[format]()
     if format == "jsonl" and not columns.names:
