@@ -1,4 +1,4 @@
-"""Where a key lies in the rows of a linear sketch, and what the cells there say about it."""
+"""The cells of a key in a linear sketch: one in each row, found by a hash, and the count that they tell."""
 
 from __future__ import annotations
 
@@ -6,37 +6,36 @@ import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from hushcount.compiled.arrays import Words
+from hushcount.compiled.arrays import Counts, Words
 from hushcount.errors import DataError, ParameterError
 from hushcount.keys.arrays import ByteKeys, Keys
+from hushcount.keys.plain import LARGEST_KEY_BYTES
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 
 if TYPE_CHECKING:
     from hushcount.compiled.row_hash import RowWords
-
-    Counts = npt.NDArray[np.int64]
+    from hushcount.keys.memory import Data
 
 COUNT_MIN = "count-min"
 COUNT_SKETCH = "count-sketch"
 KINDS = (COUNT_MIN, COUNT_SKETCH)
 LARGEST_DEPTH = 1024
 LARGEST_WIDTH = 1 << 26
-LONGEST_KEY = (1 << 16) - 1
+LONGEST_KEY = LARGEST_KEY_BYTES  # the collision bound of the fingerprints is proved up to here
 NO_WEIGHTS = np.zeros(0, np.int64)
 _PRIME = np.uint64((1 << 61) - 1)
 
 
 @dataclass(frozen=True)
 class RowHash:
-    """Pairwise independent hashes, one a row, from one secret or shared key.
+    """Pairwise independent hashes, one for each row, from one secret or shared key.
 
-    Count-Min reads log2(width) bits of a hash as a place; CountSketch reads one more as a sign.
+    Count-Min reads log2(width) bits of a hash as the place of a cell; CountSketch reads one more as a sign.
     """
 
     kind: str
@@ -60,15 +59,15 @@ class RowHash:
 
     @property
     def id(self) -> str:
-        """A name of the seed and the size: sketches with the same one can be added."""
+        """Identifies the seed and the size: sketches with the same id can be added."""
         return hashlib.blake2b(self._public + self.key, digest_size=16).hexdigest()
 
     def empty(self) -> Counts:
-        """Cells of no events."""
+        """Return the cells of a sketch without events."""
         return np.zeros((self.depth, self.width), np.int64)
 
-    def hashes(self, keys: Keys) -> npt.NDArray[np.uint64]:
-        """The hash of every key in every row: depth x keys."""
+    def hashes(self, keys: Keys) -> Words:
+        """Return the hash of every key in every row: depth x keys."""
         from hushcount.compiled import row_hash
 
         if isinstance(keys, ByteKeys):
@@ -80,13 +79,13 @@ class RowHash:
         if isinstance(keys, ByteKeys) and len(keys) and int(np.diff(keys.offsets).max()) > LONGEST_KEY:
             raise DataError(f"A key is longer than {LONGEST_KEY} bytes; shorten or hash such keys first.")
 
-    def places(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        """Numbers of the cells of hashes, row after row."""
+    def places(self, hashes: Words) -> Counts:
+        """Return the places of the cells of hashes, counted through all rows."""
         columns = (hashes >> np.uint64(self.signed)).astype(np.int64)
         return columns + self.width * np.arange(self.depth, dtype=np.int64)[:, None]
 
-    def estimate(self, values: Counts, hashes: npt.NDArray[np.uint64]) -> Counts:
-        """Counts from the values of the cells of keys: the least (Count-Min), the median (CountSketch)."""
+    def estimate(self, values: Counts, hashes: Words) -> Counts:
+        """Return counts from the cells of keys: the smallest (Count-Min), or the median (CountSketch)."""
         if not self.signed:
             return np.asarray(values.min(axis=0))
         ordered = np.sort(np.where(hashes & np.uint64(1), -values, values), axis=0)
@@ -105,7 +104,7 @@ class RowHash:
 
     @cached_property
     def _words(self) -> Words:
-        """Five words a row, one to mix with, two points for fingerprints."""
+        """Five words for each row, one to mix with, and two points for fingerprints."""
         stream = hashlib.shake_256(self._public + self.key).digest(8 * (5 * self.depth + 3))
         return np.frombuffer(stream, "<u8").astype(np.uint64)
 
@@ -140,7 +139,7 @@ def at_least_half(draws: int, probability: float) -> float:
 
 
 def key_of(seed: int | str | bytes | None) -> bytes:
-    """The hash key of a seed; without one a fresh key of the system's secure generator."""
+    """Return the hash key of a seed, or without one a fresh key of the system's secure generator."""
     if seed is None:
         return fresh_key() + fresh_key()
     if isinstance(seed, bool) or not isinstance(seed, int | str | bytes):
@@ -149,7 +148,7 @@ def key_of(seed: int | str | bytes | None) -> bytes:
     return hashlib.blake2b(text, digest_size=32, person=b"hushcount seed").digest()
 
 
-def check_weights(weights: Any, largest: int) -> Counts:
+def check_weights(weights: Data, largest: int) -> Counts:
     """Return weights as whole numbers within the bound, or raise."""
     try:
         values = np.asarray(weights)

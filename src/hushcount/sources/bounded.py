@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hushcount.privacy import USER, PrivacyUnit
 from hushcount.sources.duckdb.bounding import Bound, BoundedUsers
-from hushcount.sources.source import Batch
+from hushcount.sources.source import Batch, WrappedSource
 
 if TYPE_CHECKING:
     from hushcount.keys.columns import KeyColumns
@@ -20,7 +20,7 @@ Progress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedSource:
+class BoundedSource(WrappedSource):
     """The rows of a source that has a user column, at most `bound.largest` of each user, users together.
 
     `with_users` keeps the user beside each key, as structs, for sketches that count users themselves.
@@ -48,11 +48,6 @@ class BoundedSource:
         return self.source.columns.without_user()
 
     @property
-    def size(self) -> int | None:
-        """Bytes in all, if known."""
-        return self.source.size
-
-    @property
     def fingerprint(self) -> str:
         """Nothing: the order of users is drawn anew, so a stopped run cannot be continued."""
         return ""
@@ -66,15 +61,6 @@ class BoundedSource:
     def state(self) -> dict[str, str]:
         """Nothing that another run could continue from."""
         return {}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Public sentences about how rows become events."""
-        return self.source.notes
-
-    def decode(self, keys: pa.Array) -> pa.Table:
-        """Turn keys back into their columns."""
-        return self.columns.decode(keys)
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Yield the rows that are kept, users together; nothing can be skipped."""
