@@ -11,6 +11,7 @@ from typing import Any
 from hushcount.errors import ParameterError
 
 LARGEST_EPSILON = 20.0
+SMALLEST_DELTA = 1e-280  # floating point numbers no longer tell tails below this apart
 LARGEST_COUNT = (1 << 63) - 1
 
 
@@ -126,10 +127,12 @@ def check_epsilon(value: float) -> float:
 
 
 def check_delta(value: float) -> float:
-    """Return delta as a float strictly between 0 and 1, or raise."""
+    """Return delta as a float from 1e-280 to below 1, or raise. Mechanisms that are pure have delta 0."""
     number = _number("delta", value)
     if not 0 < number < 1:
         raise ParameterError(f"delta must be strictly between 0 and 1, got {value}.")
+    if number < SMALLEST_DELTA:
+        raise ParameterError(f"delta must be 0 or at least {SMALLEST_DELTA:g}, got {value}.")
     return number
 
 

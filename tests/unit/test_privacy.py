@@ -43,6 +43,13 @@ def test_delta(value):
     assert refusal(Budget, 1.0, value) == f"delta must be strictly between 0 and 1, got {value}."
 
 
+@pytest.mark.parametrize("value", [5e-324, 1e-301, 9.9e-281])
+def test_a_delta_is_not_too_small_for_its_tails(value):
+    assert refusal(Budget, 1.0, value) == f"delta must be 0 or at least 1e-280, got {value}."
+    assert Budget(1.0, 1e-280).delta == 1e-280
+    assert Budget.pure(1.0).delta == 0.0
+
+
 def test_confidence():
     assert check_confidence(0.5) == 0.5
     for value in (0, 1, -1, math.nan, math.inf):

@@ -8,7 +8,6 @@ is P[... >= t]. Derivations: docs/proofs/counters/floor.md, "Calibration".
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.noise.tails import largest_difference, log_floor_tail, one_of, smallest
@@ -48,7 +47,9 @@ def chan_threshold(epsilon: float, delta: float, candidates: int) -> int:
 
     Here z ~ DLap(epsilon / k) and k = candidates.
     """
-    return 1 + _smallest_tail(DiscreteLaplace(Fraction(epsilon) / candidates), one_of(candidates, delta))
+    return 1 + _smallest_tail(
+        DiscreteLaplace.shared(epsilon, candidates, "counters"), one_of(candidates, delta)
+    )
 
 
 def dpss_margin(epsilon: float, delta: float) -> int:

@@ -12,7 +12,8 @@ from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import calibrate
 from hushcount.mechanisms.histograms.gaussian import CERTAIN, sparse_histogram
 from hushcount.noise import tails
-from hushcount.privacy import EVENT, USER, Budget, check_count
+from hushcount.noise.laplace import LEAST_EPSILON
+from hushcount.privacy import EVENT, SMALLEST_DELTA, USER, Budget, check_count
 
 if TYPE_CHECKING:
     from hushcount.mechanisms.base import Mechanism, Prepared
@@ -99,8 +100,16 @@ class Route:
 
 def group_budget(epsilon: float, delta: float, max_keys: int) -> Budget:
     """Return the budget for one event at which up to `max_keys` events together cost (epsilon, delta)."""
+    smallest = max_keys * LEAST_EPSILON
+    if epsilon < smallest:
+        raise ParameterError(f"epsilon must be at least {smallest:g} for {max_keys} rows, got {epsilon}.")
     each = math.nextafter(epsilon / max_keys, 0) if max_keys > 1 else epsilon
-    return Budget(each, delta * (math.expm1(each) / math.expm1(epsilon)))
+    share = math.expm1(each) / math.expm1(epsilon)
+    if delta * share < SMALLEST_DELTA:
+        raise ParameterError(
+            f"delta must be at least {SMALLEST_DELTA / share:.3g} for {max_keys} rows, got {delta}."
+        )
+    return Budget(each, delta * share)
 
 
 def user_routes(

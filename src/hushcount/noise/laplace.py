@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats, Mask
-from hushcount.errors import HushcountError
+from hushcount.errors import HushcountError, ParameterError
 from hushcount.noise import lattice
 from hushcount.noise.bits import Bits
 from hushcount.noise.expansions import Expansion, bernoullis, exponential, logistic, settle
@@ -39,6 +39,24 @@ class DiscreteLaplace:
 
     def __post_init__(self) -> None:
         _ = self.exact_epsilon  # raises when epsilon breaks its rule
+
+    @classmethod
+    def shared(cls, epsilon: float, shares: int, what: str) -> DiscreteLaplace:
+        """Return the noise of each of `shares` equal shares of epsilon, or raise in terms of the whole.
+
+        Parameters
+        ----------
+        epsilon : float
+            The budget that all shares have together.
+        shares : int
+            How many counts share it.
+        what : str
+            What these counts are, for the message.
+        """
+        smallest = shares * LEAST_EPSILON
+        if epsilon < smallest:
+            raise ParameterError(f"epsilon must be at least {smallest:g} for {shares} {what}, got {epsilon}.")
+        return cls(Fraction(epsilon) / shares)
 
     @property
     def exact_epsilon(self) -> Fraction:

@@ -71,7 +71,8 @@ def exact(name: str, value: float | Fraction, least: float, largest: float) -> F
     except (ValueError, OverflowError):
         number = Fraction(0)
     if not Fraction(least) <= number <= Fraction(largest):
-        raise ParameterError(f"{name} must lie between {least:g} and {largest:g}, got {value}.")
+        shown = f"{float(value):g}" if isinstance(value, Fraction) else value
+        raise ParameterError(f"{name} must lie between {least:g} and {largest:g}, got {shown}.")
     return number
 
 

@@ -4,7 +4,6 @@ and of Chan et al. 2012."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.compiled.arrays import Counts, Mask
@@ -174,7 +173,7 @@ class ChanRelease:
 
     def __post_init__(self) -> None:
         candidates = needed(self.name, "candidates", self.public.candidates)
-        law = DiscreteLaplace(Fraction(self.budget.epsilon) / candidates)
+        law = DiscreteLaplace.shared(self.budget.epsilon, candidates, "counters")
         threshold = thresholds.chan_threshold(self.budget.epsilon, self.budget.delta, candidates)
         calibrate(self, law=law, threshold=threshold)
 

@@ -31,7 +31,6 @@ Law = DiscreteLaplace | DiscreteGaussian
 SAFETY = 1e-9
 """A computed divergence is raised by this much (relatively): rounding never uses up delta."""
 
-LEAST_DELTA = 1e-280
 LARGEST_TESTS = 1 << 16
 LARGEST_SCALE = 1e8
 RAISES = (1.0, 1.0005, 1.001, 1.003, 1.01, 1.03, 1.1, 1.25, 1.5, 2.0)
@@ -140,8 +139,6 @@ def laplace(scale: Fraction) -> DiscreteLaplace:
 @lru_cache(maxsize=256)
 def chains(kind: Callable[[Fraction], Law], tests: int, budget: Budget) -> tuple[Chain, ...]:
     """Laws of one kind with their least thresholds, from the smallest scale that is private upwards."""
-    if budget.delta < LEAST_DELTA:
-        raise ParameterError(f"delta must be at least {LEAST_DELTA:g} for a tree, got {budget.delta:g}.")
     least = _least_scale(kind, tests, budget)
     laws = dict.fromkeys(kind(_rounded_up(least * raised)) for raised in RAISES)
     found = ((law, _least_threshold(law, tests, budget)) for law in laws)

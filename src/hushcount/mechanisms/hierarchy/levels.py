@@ -29,7 +29,6 @@ from hushcount.noise.laplace import LEAST_EPSILON, DiscreteLaplace
 SHARES = tuple(
     np.geomspace(0.01, 0.98, 24).tolist()
 )  # of delta, for what moves; the rest hides isolated keys
-LEAST_DELTA = 1e-280  # tails below are no longer told apart by floating point numbers
 _ROOT_TWO = math.sqrt(2)
 
 
@@ -137,7 +136,7 @@ def calibrated_levels(epsilon: float, delta: float, height: int) -> CalibratedLe
     >>> found.threshold, found.noise.law
     (195, DiscreteGaussian(sigma=24.28125))
     """
-    _check_range(epsilon, delta, height)
+    _check_range(epsilon, height)
     found = [
         CalibratedLevels(noise, threshold)
         for noise in _tried(epsilon, delta, height)
@@ -146,10 +145,8 @@ def calibrated_levels(epsilon: float, delta: float, height: int) -> CalibratedLe
     return min(found, key=lambda one: (one.threshold, one.noise.law.variance))
 
 
-def _check_range(epsilon: float, delta: float, height: int) -> None:
-    """Raise where the noise cannot be drawn or its tails cannot be computed."""
-    if delta < LEAST_DELTA:
-        raise ParameterError(f"delta must be at least {LEAST_DELTA:g} for a tree, got {delta:g}.")
+def _check_range(epsilon: float, height: int) -> None:
+    """Raise if the noise cannot be drawn."""
     least = 2 * (height + 1) * LEAST_EPSILON
     if epsilon < least:
         raise ParameterError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.mechanisms import thresholds
@@ -61,7 +60,7 @@ class LaplaceManyKeys:
 
     def __post_init__(self) -> None:
         moved = needed(self.name, "moved", self.public.moved)
-        law = DiscreteLaplace(Fraction(self.budget.epsilon) / moved)
+        law = DiscreteLaplace.shared(self.budget.epsilon, moved, "counts that change together")
         threshold = thresholds.chan_threshold(self.budget.epsilon, self.budget.delta, moved)
         calibrate(self, law=law, threshold=threshold)
 

@@ -59,7 +59,9 @@ class PureRelease:
     def __post_init__(self) -> None:
         _domain(self)
         size = needed(self.name, "candidates", self.public.candidates)
-        calibrate(self, law=DiscreteLaplace(Fraction(self.budget.epsilon) / (2 * size - 1)))
+        calibrate(
+            self, law=DiscreteLaplace.shared(self.budget.epsilon, 2 * size - 1, f"units of {size} counters")
+        )
 
     def release(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish the largest noisy counts, rounded to whole ones, that are at least 1."""

@@ -34,7 +34,7 @@ SPLITS = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
 def cell_law(kind: str, depth: int, max_weight: int, epsilon: float, delta: float) -> Law:
     """The noise of each cell when one event moves `depth` cells by at most `max_weight`."""
     if kind == COUNT_MIN:
-        return DiscreteLaplace(Fraction(epsilon) / (depth * max_weight))
+        return DiscreteLaplace.shared(epsilon, depth * max_weight, "units of the cells of one event")
     return DiscreteGaussian(gaussian_sigma(depth, epsilon, delta, max_weight))
 
 

@@ -21,6 +21,7 @@ from hushcount.privacy import Budget
 
 SHIFT = 128  # E is a multiple of 2^-SHIFT
 LARGEST_DEPTH = 1 << 22  # longest table: 4 million integers
+LONGEST_WALK = 1 << 16  # counts that the walk of a key may pass: some seconds of work
 LEAST_DELTA = 1e-120  # so that 1 / delta^2 is a float; less would need other bounds than floating point
 
 
@@ -72,6 +73,20 @@ class Grid:
         scale = 1 << self.shift
         terms = (mass * scale - self.ratio * other.get(output, 0) for output, mass in row.items())
         return Fraction(sum(term for term in terms if term > 0), scale)
+
+
+def walkable(grid: Grid, budget: Budget) -> Grid:
+    """Return the grid, or raise if a sample that uses it would take too long to draw.
+
+    A key is drawn, and its interval found, by a walk over up to `depth` counts. The depth follows from the
+    budget alone, so the bound is public and holds before any data is read.
+    """
+    if grid.depth > LONGEST_WALK:
+        raise ParameterError(
+            f"epsilon is too small for a sample at delta = {budget.delta:g}: drawing a key may take"
+            f" {grid.depth:,} steps, at most {LONGEST_WALK:,} are allowed, got epsilon = {budget.epsilon}."
+        )
+    return grid
 
 
 def keys_grid(budget: Budget) -> Grid:

@@ -12,7 +12,7 @@ from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim, check_shape, keep
 from hushcount.mechanisms.sampling.filter import draw_published, draw_values
 from hushcount.mechanisms.sampling.law import SampleLaw
-from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, values_grid
+from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, values_grid, walkable
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
 from hushcount.privacy import Budget, Guarantee, check_count
 from hushcount.releases.release import Release
@@ -63,7 +63,9 @@ class PrivateSample:
     def __post_init__(self) -> None:
         if check_count("tokens", self.tokens) > LARGEST_TOKENS:
             raise ParameterError(f"tokens must be at most {LARGEST_TOKENS}, got {self.tokens}.")
-        rows = SampleRows(values_grid(self.budget, self.tokens), self.scheme, self.tokens)
+        rows = SampleRows(
+            walkable(values_grid(self.budget, self.tokens), self.budget), self.scheme, self.tokens
+        )
         object.__setattr__(self, "rows", rows)
 
     def release(self, shape: Histogram, bits: Bits) -> Release:
@@ -157,7 +159,8 @@ class PrivateSampleKeys:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", SampleRows(keys_grid(self.budget), self.scheme))
+        grid = walkable(keys_grid(self.budget), self.budget)
+        object.__setattr__(self, "rows", SampleRows(grid, self.scheme))
 
     def publish(self, shape: Histogram, bits: Bits) -> KeyRelease:
         """Publish each key with probability pi of its count."""

@@ -223,9 +223,20 @@ def test_row_by_row_limits_counts_where_rows_are_not_stationary(monkeypatch):
 @pytest.mark.parametrize("kind", [PrivateSample, PrivateSampleKeys, PrivateSampleBanded])
 def test_a_delta_too_small_for_floats_is_refused_by_its_name(kind):
     with pytest.raises(ParameterError) as error:
-        kind(Budget(1.0, 5e-324), scheme=Pps(0.1))
-    assert str(error.value) == "delta must be at least 1e-120 for exact tables, got 4.94066e-324."
+        kind(Budget(1.0, 1e-121), scheme=Pps(0.1))
+    assert str(error.value) == "delta must be at least 1e-120 for exact tables, got 1e-121."
     assert kind(Budget(20.0, 1e-120), scheme=Pps(0.1)).name
+
+
+@pytest.mark.parametrize("kind", [PrivateSample, PrivateSampleKeys])
+def test_work_is_bounded_by_the_budget_before_any_is_done(kind):
+    with pytest.raises(ParameterError) as error:
+        kind(Budget(1e-4, 1e-6), scheme=Pps(3.3e-7))
+    assert str(error.value) == (
+        "epsilon is too small for a sample at delta = 1e-06: drawing a key may take 350,546 steps,"
+        " at most 65,536 are allowed, got epsilon = 0.0001."
+    )
+    assert kind(Budget(6e-4, 1e-6), scheme=Pps(3.3e-7)).rows.grid.depth == 61_407
 
 
 @pytest.mark.parametrize("kind", [PrivateSample, PrivateSampleBanded])
