@@ -1,6 +1,6 @@
 """Write tests/vectors/ldp_*.json, with which any client of the local model can be tested.
 
-`python -m tests.make_ldp_vectors` writes them anew; tests/unit/ldp/test_vectors.py checks that nothing
+`python -m tests.make_ldp_vectors` writes them anew; tests/acceptance/test_ldp_vectors.py checks that nothing
 changes. The random bytes in them are fixed, so they are no secret and no client may use them.
 """
 
