@@ -1,4 +1,9 @@
-"""Keyed hashes of integers and byte strings, for tables; equality is always checked on the key itself."""
+"""Keyed hashes of integers and byte strings for hash tables.
+
+The keys are random and secret, so nobody can choose data that collide. A collision costs time, never a wrong
+count: tables compare the keys themselves. `mix` is also what files of linear sketches rest on, so it must
+never change.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ _HALF = _U(32)
 
 @inlined
 def mix(word: Any, key: Any) -> Any:
-    """A bijection of words that depends on an odd key; the top bits are the best."""
+    """Return a word under a bijection given by an odd key; its upper bits are mixed best."""
     product = word * key
     product ^= product >> _HALF
     return product * _ODD
@@ -28,7 +33,7 @@ def mix(word: Any, key: Any) -> Any:
 
 @inlined
 def word_at(data: Any, start: Any, step: Any, last: Any) -> Any:
-    """The word `step` bytes after the start, or the last one if that is nearer."""
+    """Return the word `step` bytes after the start, or the last one if that is nearer."""
     return load64(data, start + (step if step < last else last))
 
 
@@ -36,7 +41,8 @@ def word_at(data: Any, start: Any, step: Any, last: Any) -> Any:
 def hash_bytes(data: Any, start: Any, length: Any, key: Any, odd: Any) -> Any:
     """Hash data[start : start + length] under two words of key, reading nothing outside it.
 
-    The usual lengths, from 8 to 32, take four words that may overlap, and no branch to be guessed.
+    Strings of the usual 8 to 32 bytes are read as four words that may overlap, so that no branch depends on
+    the length; each step multiplies to 128 bits and folds the halves, which mixes all bits at once.
     """
     state = key ^ (length * _SPREAD)
     first = _U(0)
@@ -60,7 +66,7 @@ def hash_bytes(data: Any, start: Any, length: Any, key: Any, odd: Any) -> Any:
 
 @kernel
 def same_bytes(left: Any, start: Any, right: Any, offset: Any, length: Any) -> Any:
-    """Whether left[start : start + length] equals right[offset : offset + length]."""
+    """Return whether left[start : start + length] equals right[offset : offset + length], word by word."""
     if length < _EIGHT:
         same = True
         for index in range(length):

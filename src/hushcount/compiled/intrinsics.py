@@ -1,4 +1,8 @@
-"""What Python lacks: prefetch, unaligned load and store, folded product, arrays without ownership."""
+"""Instructions that Python lacks: prefetch, unaligned load and store, a folded product, borrowed arrays.
+
+Each is a numba intrinsic: the function gets the types of its arguments and returns the type of its result
+with a function that generates LLVM instructions. None checks bounds; callers do.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ def _address(context: Any, builder: Any, signature: Any, args: Any, target: Any)
 
 
 def _prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of array[index], to be written soon."""
+    """Ask for the cache line of array[index] before it is needed, to be written to."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _I8.as_pointer()
@@ -34,7 +38,7 @@ def _prefetch(typing: Any, array: Any, index: Any) -> Any:
 
 
 def _load64(typing: Any, data: Any, index: Any) -> Any:
-    """The eight bytes data[index : index + 8] as a word, whatever their alignment."""
+    """Return the eight bytes data[index : index + 8] as a word, whatever their alignment."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         word = builder.load(_address(context, builder, signature, args, _I64))
@@ -56,7 +60,7 @@ def _store64(typing: Any, data: Any, index: Any, word: Any) -> Any:
 
 
 def _fold(typing: Any, left: Any, right: Any) -> Any:
-    """High half xor low half of the 128-bit product of two words."""
+    """Return high half xor low half of the 128-bit product of two words."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         product = builder.mul(builder.zext(args[0], _I128), builder.zext(args[1], _I128))
@@ -67,7 +71,7 @@ def _fold(typing: Any, left: Any, right: Any) -> Any:
 
 
 def _borrow(typing: Any, array: Any) -> Any:
-    """The same array without ownership: passing it on costs no reference counting.
+    """Return the same array without ownership, so that passing it on costs no reference counting.
 
     The caller must keep the array itself alive for as long.
     """

@@ -80,6 +80,11 @@ class HierarchySketch(BufferedSketch):
         self.flush()
         return (0, *(level.error_bound for level in self._levels))
 
+    @property
+    def error_bound(self) -> int:
+        """The largest floor of all levels: no count is further above the truth."""
+        return max(self.error_bounds)
+
     @alone
     def update(self, keys: Data, on_bad: str = "drop") -> None:
         """Count a batch of keys in its order, or none of them if one cannot be counted.
@@ -95,12 +100,6 @@ class HierarchySketch(BufferedSketch):
         check_on_bad(on_bad)
         self.flush()
         self._count(self._checked(keys, on_bad))
-
-    @alone
-    def update_leaves(self, leaves: pa.Array) -> None:
-        """Count leaves of the hierarchy, without nulls, in their order."""
-        self.flush()
-        self._count(self._check_leaves([leaves]))
 
     @alone
     def estimate(self, keys: Data, level: int | None = None) -> Counts:

@@ -15,7 +15,7 @@ from hushcount.compiled.arrays import Counts
 from hushcount.errors import ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, at_least_half, key_of
 from hushcount.shapes import Cells, Public
-from hushcount.sketches.base import BufferedSketch, alone
+from hushcount.sketches.base import BUFFER, BufferedSketch, alone
 from hushcount.sketches.cells import LinearCells
 
 if TYPE_CHECKING:
@@ -106,10 +106,19 @@ class LinearSketch(BufferedSketch):
         weight : int
             How much to add to its count; a negative weight deletes.
         """
-        if weight != 1 or isinstance(weight, bool):
-            self.update([key], [weight])
+        if type(key) is not self._buffered or type(weight) is not int or weight != 1:
+            self._add_unlike(key, weight)
+            return
+        self._buffer.append(key)  # as in the class above, without the cost of a call
+        if len(self._buffer) >= BUFFER:
+            self.flush()
+
+    def _add_unlike(self, key: object, weight: int) -> None:
+        """Add a key of another type than the one before, or with a weight, at once."""
+        if type(weight) is int and weight == 1:
+            self._add_other(key)
         else:
-            super().add(key)
+            self.update([key], [weight])
 
     @alone
     def estimate(self, keys: Data) -> Counts:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from tests.fuzz.forging import MISFIT, put_together, refusal, taken_apart
 
@@ -186,7 +185,9 @@ def test_components_that_do_not_fit_their_level_are_refused() -> None:
     assert change(filled(name="domain/3", keys=["a.b.c", "d.b.c"]), None, another_level) == MISFIT
 
 
-def test_leaves_can_be_counted_directly() -> None:
-    sketch = HierarchySketch("ipv4/8", 8)
-    sketch.update_leaves(pa.array(np.array([10 << 24 | 1] * 3, np.uint64)))
-    assert sketch.estimate(["10.0.0.1"]).tolist() == [3]
+def test_the_error_bound_is_that_of_the_worst_level() -> None:
+    sketch = HierarchySketch("ipv4/8", 2)
+    assert (sketch.error_bound, sketch.key_type) == (0, None)
+    sketch.update([f"10.0.{index}.1" for index in range(9)])
+    assert sketch.error_bounds == (0, 0, 0, 4, 4)
+    assert (sketch.error_bound, sketch.key_type) == (4, sketch.hierarchy.leaf_type)

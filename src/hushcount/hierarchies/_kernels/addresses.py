@@ -1,4 +1,8 @@
-"""Internet addresses from text to numbers, strictly."""
+"""Internet addresses from text to numbers.
+
+Only the canonical forms are taken: no leading zeros, blanks or shortened IPv4 addresses, because programs
+disagree about what those mean. Whatever else a text is, it is malformed, and the kernel says so in a mask.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ _DOT, _COLON, _ZERO, _NINE = 46, 58, 48, 57
 
 @kernel
 def parse_quad(data: Any, start: Any, end: Any) -> Any:
-    """Four decimal numbers up to 255 with dots between them, as one number; -1 for all other text."""
+    """Return four decimal numbers up to 255 with dots between them, as one number; -1 for all other text."""
     value, part, digits, dots = np.int64(0), np.int64(0), 0, 0
     if end - start > 15:
         return np.int64(-1)
@@ -31,7 +35,7 @@ def parse_quad(data: Any, start: Any, end: Any) -> Any:
 
 @kernel
 def parse_ipv4(data: Any, offsets: Any) -> Any:
-    """The addresses as numbers, and which of them are addresses."""
+    """Return the addresses as numbers, and which of them are addresses."""
     leaves = np.zeros(offsets.size - 1, np.uint64)
     good = np.zeros(offsets.size - 1, np.bool_)
     for index in range(leaves.size):
@@ -44,7 +48,7 @@ def parse_ipv4(data: Any, offsets: Any) -> Any:
 
 @kernel
 def hex_digit(octet: Any) -> Any:
-    """The value of a hexadecimal digit in either case; -1 for anything else."""
+    """Return the value of a hexadecimal digit in either case; -1 for anything else."""
     value = np.int64(octet)
     if 48 <= value <= 57:
         return value - 48
@@ -54,7 +58,7 @@ def hex_digit(octet: Any) -> Any:
 
 @kernel
 def read_group(data: Any, place: Any, end: Any) -> Any:
-    """Up to four hexadecimal digits: their value, -1 if there are none or more, and the place behind them."""
+    """Return the value of one to four hexadecimal digits, -1 for any other number, and the place behind."""
     begin, value = place, np.int64(0)
     while place < end and hex_digit(data[place]) >= 0:
         value = (value << 4) | hex_digit(data[place])
@@ -66,7 +70,7 @@ def read_group(data: Any, place: Any, end: Any) -> Any:
 
 @kernel
 def behind_colon(data: Any, place: Any, end: Any) -> Any:
-    """The place behind a colon, or behind two, and whether there are two; -1 if neither is well-formed."""
+    """Return the place behind one or two colons, and whether there are two; -1 if malformed."""
     if place < end and data[place] != _COLON:
         return np.int64(-1), False
     if place + 1 < end and data[place + 1] == _COLON:
@@ -76,7 +80,7 @@ def behind_colon(data: Any, place: Any, end: Any) -> Any:
 
 @kernel
 def read_groups(data: Any, start: Any, end: Any, groups: Any) -> Any:
-    """Groups up to the end: how many, and before which of them there was a double colon; -1 if malformed."""
+    """Return how many groups there are, and before which there was a double colon; -1 if malformed."""
     count, gap, place = 0, -1, start
     while 0 <= place < end and count < 8:
         if place > start or data[place] == _COLON:
@@ -116,7 +120,7 @@ def parse_groups(data: Any, start: Any, end: Any, groups: Any) -> Any:
 
 @kernel
 def parse_ipv6(data: Any, offsets: Any) -> Any:
-    """The addresses as rows of 16 bytes, and which of them are addresses."""
+    """Return the addresses as rows of 16 bytes, and which of them are addresses."""
     leaves = np.zeros((offsets.size - 1, 16), np.uint8)
     good = np.zeros(offsets.size - 1, np.bool_)
     groups = np.zeros(8, np.int64)

@@ -1,7 +1,12 @@
-"""Domain names, paths and rows of columns as components: the most general first, a zero byte between them.
+"""Domain names, paths and rows of columns as components, the most general first:
 
-Where a key has too few components the byte 0xff stands for each that is missing. A key that holds a zero
-byte, or that padding could be mistaken for, is malformed.
+    com 00 example 00 www          www.example.com with 3 levels
+    com 00 example 00 ff           example.com, padded
+
+A zero byte separates components, so that leaves sorted as bytes keep the leaves of a node together. The byte
+0xff, which UTF-8 never has, stands for each component that a key lacks. A key that holds a zero byte, or a
+component that could be mistaken for padding, is malformed. All keys are written into one array, one after
+the other; a malformed key is written over by the next.
 """
 
 from __future__ import annotations
@@ -20,13 +25,13 @@ _HASH, _DOT, _SLASH, _COLON, _QUERY, _AT = 35, 46, 47, 58, 63, 64
 
 @kernel
 def room(offsets: Any, depth: Any) -> Any:
-    """Space for the components of all keys and the bytes between them."""
+    """Return space for the components of all keys and the bytes between them."""
     return np.empty(np.int64(offsets[-1]) - np.int64(offsets[0]) + 2 * depth * offsets.size, np.uint8)
 
 
 @kernel
 def folded(octet: Any) -> Any:
-    """An ASCII letter in lower case, any other byte as it is."""
+    """Return an ASCII letter in lower case, any other byte as it is."""
     return octet | np.uint8(32) if 65 <= octet <= 90 else octet
 
 
@@ -42,7 +47,7 @@ def pad(out: Any, place: Any, depth: Any) -> Any:
 
 @kernel
 def in_domain(octet: Any) -> Any:
-    """Whether a byte may be part of a domain name: no blank, control character or mark of a URL."""
+    """Return whether a byte may be part of a domain name: no blank, control character or mark of a URL."""
     return octet > 32 and octet not in (127, 255, _SLASH, _COLON, _AT, _HASH, _QUERY, 91, 92, 93)
 
 
@@ -87,7 +92,7 @@ def put_domain(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
 
 @kernel
 def after_scheme(data: Any, start: Any, end: Any) -> Any:
-    """The place behind `scheme://`, or the start where there is no scheme."""
+    """Return the place behind `scheme://`, or the start where there is no scheme."""
     place = start
     while place < end:
         octet = data[place]
@@ -101,7 +106,7 @@ def after_scheme(data: Any, start: Any, end: Any) -> Any:
 
 @kernel
 def url_end(data: Any, start: Any, end: Any) -> Any:
-    """Where the path of a URL ends and a query or fragment begins; -1 where a byte is not allowed."""
+    """Return where the path of a URL ends and a query or fragment begins; -1 where a byte is not allowed."""
     for place in range(start, end):
         octet = data[place]
         if octet in (_QUERY, _HASH):
@@ -202,7 +207,7 @@ def put_row(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
 
 @kernel
 def components(form: Any, data: Any, offsets: Any, depth: Any) -> Any:
-    """The components of keys of one form, their offsets, and which keys are well-formed."""
+    """Return the components of keys of one form, their offsets, and which keys are well-formed."""
     out = room(offsets, depth + 1)
     ends = np.zeros(offsets.size, np.int64)
     good = np.zeros(offsets.size - 1, np.bool_)

@@ -1,4 +1,10 @@
-"""Dates from ISO 8601 text, packed into numbers: year, month, day, hour + 1; 0 where a part is missing."""
+"""Dates from ISO 8601 text, packed into whole numbers:
+
+    bits 14 and above year, bits 10..13 month, bits 5..9 day, bits 0..4 hour + 1; 0 for a part that is missing
+
+So numbers sort as dates do, and a date without its lowest bits is its month or its year. Times with a zone
+are converted to UTC.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +22,13 @@ _BAD = np.int64(-1)
 
 @kernel
 def pack(year: Any, month: Any, day: Any, hours: Any) -> Any:
-    """One number of year, month, day and hour + 1."""
+    """Return one number of year, month, day and hour + 1."""
     return (year << YEAR) | (month << MONTH) | (day << DAY) | hours
 
 
 @kernel
 def digits(text: Any, place: Any, count: Any) -> Any:
-    """A number of exactly `count` digits; -1 where there are not so many."""
+    """Return a number of exactly `count` digits; -1 where there are not so many."""
     value = np.int64(0)
     if place + count > text.size:
         return _BAD
@@ -35,7 +41,7 @@ def digits(text: Any, place: Any, count: Any) -> Any:
 
 @kernel
 def after(text: Any, place: Any, mark: Any, largest: Any) -> Any:
-    """Two digits behind a mark, up to `largest`; -1 where they are not."""
+    """Return two digits behind a mark, up to `largest`; -1 where they are not."""
     if place >= text.size or text[place] != mark:
         return _BAD
     value = digits(text, place + 1, 2)
@@ -44,7 +50,7 @@ def after(text: Any, place: Any, mark: Any, largest: Any) -> Any:
 
 @kernel
 def month_days(year: Any, month: Any) -> Any:
-    """How many days a month has."""
+    """Return how many days a month has."""
     if month == 2:
         return np.int64(29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28)
     return np.int64(30 if month in (4, 6, 9, 11) else 31)
@@ -52,7 +58,7 @@ def month_days(year: Any, month: Any) -> Any:
 
 @kernel
 def moved(year: Any, month: Any, day: Any, step: Any) -> Any:
-    """The next day or the day before, without an hour; -1 beyond the years 0 to 9999."""
+    """Return the next day or the day before, without an hour; -1 beyond the years 0 to 9999."""
     day += step
     if day == 0:
         month -= 1
@@ -68,7 +74,7 @@ def moved(year: Any, month: Any, day: Any, step: Any) -> Any:
 
 @kernel
 def read_zone(text: Any, place: Any) -> Any:
-    """How many minutes a zone is ahead of UTC, from its mark to the end of the text; 10000 if malformed."""
+    """Return how many minutes a zone at the end of a text is ahead of UTC; 10000 if malformed."""
     wrong = np.int64(10000)
     if place == text.size:
         return np.int64(0)
@@ -90,7 +96,7 @@ def read_zone(text: Any, place: Any) -> Any:
 
 @kernel
 def read_minutes(text: Any, place: Any) -> Any:
-    """The minutes behind an hour (0 without), and the place behind the seconds and their fraction."""
+    """Return the minutes behind an hour (0 without), and the place behind the seconds and their fraction."""
     if place == text.size or text[place] != _COLON:
         return np.int64(0), place
     minutes, place = after(text, place, _COLON, 59), place + 3
@@ -111,7 +117,7 @@ def read_minutes(text: Any, place: Any) -> Any:
 
 @kernel
 def parse_date(text: Any) -> Any:
-    """A packed date in UTC: a year, month, day or time; -1 where the text is none."""
+    """Return a packed date in UTC: a year, month, day or time; -1 where the text is none."""
     size = text.size
     year, month = digits(text, 0, 4), np.int64(0)
     if year < 0 or size == 4:
@@ -137,7 +143,7 @@ def parse_date(text: Any) -> Any:
 
 @kernel
 def parse_dates(data: Any, offsets: Any) -> Any:
-    """Packed dates, and which of them are dates."""
+    """Return packed dates, and which of them are dates."""
     leaves = np.zeros(offsets.size - 1, np.uint64)
     good = np.zeros(offsets.size - 1, np.bool_)
     for index in range(leaves.size):

@@ -1,4 +1,8 @@
-"""Levels and nodes of canonical leaves: whole numbers, or components with a zero byte between them."""
+"""Levels and nodes of leaves, which are whole numbers, rows of bytes, or components with a zero byte between.
+
+Leaves come sorted, so it is enough to compare each with the one before it: the deepest level that the two
+share says which nodes end between them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ _U = np.uint64
 
 @kernel
 def shared_integers(leaves: Any, before: Any, shifts: Any) -> Any:
-    """The deepest level at which each leaf has the node of the one before it."""
+    """Return the deepest level at which each leaf has the node of the one before it."""
     levels = np.empty(leaves.size, np.int16)
     last = before
     for index in range(leaves.size):
@@ -29,7 +33,7 @@ def shared_integers(leaves: Any, before: Any, shifts: Any) -> Any:
 
 @kernel
 def bits_in_common(left: Any, right: Any) -> Any:
-    """How many bits two rows of bytes begin with alike."""
+    """Return how many bits two rows of bytes begin with alike."""
     place = 0
     while place < left.size and left[place] == right[place]:
         place += 1
@@ -44,7 +48,7 @@ def bits_in_common(left: Any, right: Any) -> Any:
 
 @kernel
 def shared_bits(leaves: Any, before: Any, step: Any) -> Any:
-    """The same for rows of bytes, of which a level is `step` bits."""
+    """Return the same for rows of bytes, of which a level is `step` bits."""
     levels = np.empty(leaves.shape[0], np.int16)
     for index in range(levels.size):
         if index == 0:
@@ -56,7 +60,7 @@ def shared_bits(leaves: Any, before: Any, step: Any) -> Any:
 
 @kernel
 def components_in_common(left: Any, right: Any) -> Any:
-    """How many whole components two leaves begin with alike."""
+    """Return how many whole components two leaves begin with alike."""
     length = min(left.size, right.size)
     level, step = 0, 0
     while step < length and left[step] == right[step]:
@@ -68,7 +72,7 @@ def components_in_common(left: Any, right: Any) -> Any:
 
 @kernel
 def shared_components(data: Any, offsets: Any, before: Any) -> Any:
-    """The same for components."""
+    """Return the same for components."""
     levels = np.empty(offsets.size - 1, np.int16)
     last_start = np.int64(offsets[0])
     for index in range(levels.size):
@@ -83,7 +87,7 @@ def shared_components(data: Any, offsets: Any, before: Any) -> Any:
 
 @kernel
 def cut_components(data: Any, offsets: Any, level: Any) -> Any:
-    """The first `level` components of each leaf, as bytes and their offsets."""
+    """Return the first `level` components of each leaf, as bytes and their offsets."""
     count = offsets.size - 1
     ends = np.zeros(count + 1, np.int64)
     for index in range(count):

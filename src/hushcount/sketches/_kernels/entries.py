@@ -1,4 +1,8 @@
-"""Into a counter table and out of it: look up, restore, gather, compact."""
+"""Single keys into a counter table and out of it: look up, restore, gather byte strings, compact.
+
+None of this is on the way of an update but `compact`, which moves the bytes of tracked keys to the front of a
+new arena once the old one is full of bytes that belong to evicted keys.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,7 @@ _ONE, _FOUR = _U(1), _U(4)
 
 @kernel
 def lookup_integers(table: Any, values: Any) -> Any:
-    """Counts of 64-bit keys, 0 for those not tracked."""
+    """Return the counts of 64-bit keys, 0 for those not tracked."""
     counts = np.zeros(values.size, np.int64)
     item = (np.empty(0, np.uint8), _U(0), _U(0))
     for index in range(values.size):
@@ -55,7 +59,7 @@ def lookup_integers(table: Any, values: Any) -> Any:
 
 @kernel
 def lookup_bytes(table: Any, data: Any, offsets: Any) -> Any:
-    """Counts of byte strings, 0 for those not tracked."""
+    """Return the counts of byte strings, 0 for those not tracked."""
     counts = np.zeros(offsets.size - 1, np.int64)
     for index in range(offsets.size - 1):
         item = (data, _U(offsets[index]), _U(offsets[index + 1]) - _U(offsets[index]))
@@ -82,7 +86,7 @@ def insert(table: Any, key: Any, count: Any, item: Any) -> Any:
 
 @kernel
 def close_restore(table: Any) -> Any:
-    """After all keys are back: open the window where the table is full, at the floor of its rule."""
+    """Open the window at the floor of the rule, if the restored keys take all counters."""
     if table.state[USED] == table.state[COUNTERS]:
         if table.state[RULE] == MISRA_GRIES:
             open_window(table, table.state[FLOOR])
@@ -113,7 +117,7 @@ def restore_bytes(table: Any, data: Any, offsets: Any, counts: Any) -> Any:
 
 @kernel
 def gather_bytes(table: Any, places: Any) -> Any:
-    """The byte strings of places, one after the other, with their offsets."""
+    """Return the byte strings of places, one after the other, and their offsets."""
     offsets = np.zeros(places.size + 1, np.uint64)
     for index in range(places.size):
         offsets[index + 1] = offsets[index] + (table.refs[slot_of(_U(places[index]))] & LENGTH_MASK)
@@ -127,7 +131,7 @@ def gather_bytes(table: Any, places: Any) -> Any:
 
 @kernel
 def live_bytes(table: Any) -> Any:
-    """How many bytes of the arena the tracked keys need."""
+    """Return how many bytes of the arena the tracked keys need; each is rounded up to 16."""
     total = np.int64(0)
     for slot in range(table.refs.size):
         if table.rows[((slot >> 2) << 3) + (slot & 3) + 4] > GONE:
@@ -137,7 +141,7 @@ def live_bytes(table: Any) -> Any:
 
 @kernel
 def compact(table: Any, arena: Any) -> Any:
-    """The same table with its byte strings moved to the front of another arena."""
+    """Return the same table with its byte strings moved to the front of another arena."""
     top = _U(0)
     for slot in range(table.refs.size):
         if table.rows[((slot >> 2) << 3) + (slot & 3) + 4] > GONE:

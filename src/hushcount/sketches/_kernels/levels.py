@@ -1,4 +1,9 @@
-"""Batches of leaves into the counter tables of all levels, in blocks that stay in the nearest caches."""
+"""Leaves of a hierarchy into the counter tables of all its levels.
+
+The tables of integer hierarchies lie side by side, row i of each array belonging to level i + 1, so that one
+call visits all levels. Leaves are taken in blocks of 8,192: with its nodes a block takes 128 KiB and stays in
+cache while one table after the other counts it.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +20,12 @@ _U = np.uint64
 _ONES, _TOPS = _U(0x0101010101010101), _U(0x8080808080808080)
 _PLACES = _U(0x0001020304050607)  # times 256^i: the top byte is i
 
-BLOCK_OF_LEAVES = 1 << 13  # with its nodes 128 KiB; long enough that a level's table pays for its way in
+BLOCK_OF_LEAVES = 1 << 13  # long enough that bringing the table of a level into cache pays
 
 
 @inlined
 def next_zero(data: Any, place: Any, end: Any) -> Any:
-    """The place of the first zero byte from `place` on, or the end, looked for by words."""
+    """Return the place of the first zero byte from `place` on, or the end; eight bytes are tested at once."""
     while place + 8 <= data.size and place < end:
         word = load64(data, place)
         zeros = (word - _ONES) & ~word & _TOPS  # the lowest bit is right, those above it may be too many
@@ -35,7 +40,7 @@ def next_zero(data: Any, place: Any, end: Any) -> Any:
 
 @kernel
 def component_spans(data: Any, offsets: Any, height: Any) -> Any:
-    """Where each leaf begins, and in row i where its first i + 1 components end."""
+    """Return where each leaf begins, and in row i where its first i + 1 components end."""
     begins = np.empty(offsets.size - 1, np.uint64)
     ends = np.empty((height, begins.size), np.uint64)
     for index in range(begins.size):

@@ -1,9 +1,10 @@
-"""Misra-Gries (Lebeda and Tětek 2023, Alg 1): counters at zero give way in a fixed order; where there are
-none, all decrease.
+"""The rule of Misra-Gries (Lebeda and Tětek 2023, Algorithm 1).
 
-Counts are kept absolute: the floor is the number of decrements, and a counter at the floor is at zero.
-No counter comes to zero between decrements, so the floor's stack is sorted once after each. The order is
-that of a keyed hash, the same for every stream.
+A new key evicts a key whose counter is zero; if there is none, all counters are decremented. Counts are
+stored without subtracting anything: the floor is the number of decrements, and a counter that equals it is
+zero, so that decrementing all counters is one addition. No counter comes to zero between decrements, so the
+stack of the floor is sorted once after each. The order of eviction is that of a keyed hash, the same for
+every stream, which the proof needs.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ _ONE, _FOUR = _U(1), _U(4)
 
 @inlined
 def order_of(table: Any, key: Any) -> Any:
-    """The hash that ranks a key: a bijection of integers; byte strings are hashed already."""
+    """Return the hash that ranks a key: a bijection of integers; byte strings are hashed already."""
     return mix(key, table.state[ODD]) if table.refs.size == 0 else key
 
 
 @kernel
 def comes_before(table: Any, place: Any, other: Any) -> Any:
-    """Whether one place's bytes precede another's; never so for integers, whose hashes differ."""
+    """Return whether the bytes of one place precede those of another; hashes of integers always differ."""
     if table.refs.size == 0:
         return False
     left, right = table.refs[slot_of(place)], table.refs[slot_of(other)]
@@ -53,7 +54,7 @@ def comes_before(table: Any, place: Any, other: Any) -> Any:
 
 @kernel
 def line_up(table: Any) -> Any:
-    """Sort the floor's stack by hash, the first on top; equal hashes of bytes by the bytes themselves."""
+    """Sort the stack of the floor by hash, the first on top; byte strings of equal hash by their bytes."""
     stack = table.state[FLOOR] & (WINDOW - _ONE)
     places = table.stacks[stack, : table.tops[stack]].copy()
     hashes = np.empty(places.size, np.uint64)
@@ -74,7 +75,7 @@ def line_up(table: Any) -> Any:
 
 @kernel
 def decrement(table: Any) -> Any:
-    """Take one from every counter: raise the floor, and line up the counters now at it."""
+    """Decrement every counter: raise the floor, and sort the counters that are zero now."""
     table.state[FLOOR] += _ONE
     if table.state[FLOOR] == table.state[END]:
         open_window(table, table.state[FLOOR])
@@ -83,7 +84,7 @@ def decrement(table: Any) -> Any:
 
 @inlined
 def pop_zero(table: Any) -> Any:
-    """(place, True) of the first key in hash order whose counter is at the floor, or (0, False)."""
+    """Return (place, True) of the first key in hash order whose counter is zero, or (0, False)."""
     floor = table.state[FLOOR]
     stack = floor & (WINDOW - _ONE)
     top = table.tops[stack]

@@ -1,6 +1,7 @@
-"""SpaceSaving: the smallest counter gives way, among equals the one updated most recently.
+"""The rule of SpaceSaving: a new key evicts the key of the smallest count, of several the one updated last.
 
-Stacks are in order of update, so that is the top of the floor's stack.
+The stack of the floor has those keys in the order of their updates, so the key is on its top. Which of equal
+keys is evicted is part of the proof, so it must not depend on the layout of the table.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _ONE, _FOUR = _U(1), _U(4)
 
 @inlined
 def pop(table: Any) -> Any:
-    """The place of the minimum key updated most recently; raises the floor where it must."""
+    """Return the place of the key to be evicted; the floor rises past counts that no key has any more."""
     state = table.state
     floor = state[FLOOR]
     stack = floor & (WINDOW - _ONE)
@@ -46,7 +47,7 @@ def pop(table: Any) -> Any:
 
 @inlined
 def foresee_next(table: Any, stack: Any, top: Any) -> Any:
-    """Ask for the rows, and for bytes the strings, of the keys to be evicted soon."""
+    """Prefetch the rows and byte strings of the keys that will be evicted next: the stack names them."""
     later = _U(table.stacks[stack, top - AHEAD])
     prefetch(table.rows, later)
     if table.refs.size:

@@ -1,9 +1,27 @@
-"""The table of counters: buckets of four places, and the byte strings of keys.
+"""Hash table of the counter sketches.
 
-A place has room for one key. Four places make a bucket, one cache line: four keys, then their four
-words. A word is count << CLOCK_BITS | time of the last update; EMPTY and GONE mark places without a key.
-A key whose bucket is full goes on to the next, and the bucket is marked as passed. Who leaves a passed
-bucket leaves a GONE place, so a bucket with an EMPTY place has sent no key on, and a search stops there.
+`rows` holds 64-bit words. Eight words (one 64-byte cache line) are a bucket of four slots:
+
+    key 0 | key 1 | key 2 | key 3 | word 0 | word 1 | word 2 | word 3
+
+A `place` is the index of a key in `rows`; its word is at `place | 4`:
+
+    bits 63..24 count, bits 23..0 time of the last update (orders keys of equal count)
+
+EMPTY (0) and GONE (1) mark free slots; the word of a key is at least 2**24.
+Integer keys are stored XORed with the hash key. For byte strings the key is a 64-bit hash;
+`refs[slot_of(place)]` is offset << 24 | length of the bytes in `arena`, compared on a match.
+
+`stacks` (see windows.py): for each count near the floor, the places that reached it, oldest first.
+`state`: ten words, the numbers that change with every update and the constants of the table (below).
+
+Search: start in the home bucket, given by the hash, and go on until a bucket has an EMPTY slot.
+Insert: take the first free slot on that way and flag the full buckets skipped in `passed`.
+Invariant: a flagged bucket has no EMPTY slot (slots freed there become GONE), so no search
+stops too early. `tidy` recomputes the flags once over 1/16 of the slots are GONE.
+
+Why: at most 1/3 of the slots are used, so most lookups read one cache line. Counts and times share a
+word, so that an update writes one word, next to the key it has just compared.
 """
 
 from __future__ import annotations
@@ -27,9 +45,9 @@ GONE = _U(1)
 BLOCK = 128
 AHEAD = 8
 
-# The state: how many keys, the floor, the clock, the end of the window, how many GONE places,
-# how many bytes of the arena are in use; then constants: counters, the hash key,
-# the rule by which a new key finds room.
+# The words of `state`: keys in use, floor, time of the last update, first count above the window, GONE slots,
+# bytes of the arena in use; then constants: number of counters, two words of hash key (the second is odd),
+# and the rule by which a new key gets a counter when all are in use.
 USED, FLOOR, CLOCK, END, HOLES, TOP, COUNTERS, KEY, ODD, RULE = range(10)
 
 SPACE_SAVING = 0
@@ -42,7 +60,7 @@ GRAIN = _U(15)
 
 
 class TableArrays(NamedTuple):
-    """The arrays of one sketch; `refs` and `arena` hold byte strings and are empty for integers."""
+    """The arrays of one table; `refs` and `arena` hold byte strings and are empty for integers."""
 
     rows: Any
     passed: Any
@@ -55,7 +73,7 @@ class TableArrays(NamedTuple):
 
 @inlined
 def borrowed(table: Any) -> Any:
-    """The table without ownership of its arrays, for the time of one call."""
+    """Return the table without ownership of its arrays, so that inner calls count no references."""
     return TableArrays(
         borrow(table.rows),
         borrow(table.passed),
@@ -69,25 +87,25 @@ def borrowed(table: Any) -> Any:
 
 @inlined
 def slot_of(place: Any) -> Any:
-    """The number of a place among all places, which are four of every eight words."""
+    """Return the number of a slot: of every eight words in `rows`, four are keys."""
     return ((place >> _THREE) << _TWO) | (place & _THREE)
 
 
 @inlined
 def bucket_of(table: Any, hashed: Any) -> Any:
-    """The first bucket of a hash: its upper half, scaled to the number of buckets."""
+    """Return the home bucket of a hash: its upper half times the number of buckets, without a division."""
     return ((hashed >> _HALF) * _U(table.rows.size >> 3)) >> _HALF
 
 
 @inlined
 def next_bucket(table: Any, bucket: Any) -> Any:
-    """The bucket after a bucket, in a ring."""
+    """Return the bucket after a bucket, in a ring."""
     return _U(0) if bucket + _ONE == _U(table.rows.size >> 3) else bucket + _ONE
 
 
 @inlined
 def same_key(table: Any, place: Any, item: Any) -> Any:
-    """Whether the place holds this very key, given that the hashes agree."""
+    """Return whether a place holds this very key, given that the 64-bit keys agree."""
     if table.refs.size == 0:
         return True
     data, start, length = item
@@ -97,7 +115,7 @@ def same_key(table: Any, place: Any, item: Any) -> Any:
 
 @kernel
 def search(table: Any, key: Any, bucket: Any, item: Any) -> Any:
-    """Walk the buckets to (place of the key, True), or (first free place on the way, False)."""
+    """Return (place of the key, True), or (first free place on the way, False)."""
     rows = table.rows
     free = _U(0)
     found_free = False
@@ -121,7 +139,7 @@ def search(table: Any, key: Any, bucket: Any, item: Any) -> Any:
 
 @inlined
 def locate(table: Any, key: Any, bucket: Any, item: Any) -> Any:
-    """`search`, with the common cases decided in the first bucket without a loop."""
+    """Return what `search` does; the usual cases are decided in the home bucket without a loop or a guess."""
     rows = table.rows
     place = bucket << _THREE
     at0 = rows[place] == key
@@ -146,7 +164,7 @@ def locate(table: Any, key: Any, bucket: Any, item: Any) -> Any:
 
 @kernel
 def home_of(table: Any, key: Any) -> Any:
-    """The first bucket of a key: byte strings come hashed, integers are mixed here."""
+    """Return the home bucket of a key: byte strings come hashed, integers are mixed here."""
     if table.refs.size == 0:
         key = mix(key, table.state[ODD])
     return bucket_of(table, key)
@@ -154,7 +172,7 @@ def home_of(table: Any, key: Any) -> Any:
 
 @kernel
 def mark_passed(table: Any, bucket: Any, place: Any) -> Any:
-    """A key of `bucket` has gone on to a place further away; returns how many places are now GONE."""
+    """Flag the buckets from `bucket` up to the one of `place`; return how many EMPTY slots became GONE."""
     holes = _U(0)
     while bucket != place >> _THREE:
         table.passed[bucket] = 1
@@ -169,7 +187,7 @@ def mark_passed(table: Any, bucket: Any, place: Any) -> Any:
 
 @kernel
 def tidy(table: Any) -> Any:
-    """Mark as passed only the buckets that some tracked key has gone past, and free the others' places."""
+    """Recompute the flags from the keys that are tracked now, and make all other GONE slots EMPTY."""
     rows = table.rows
     holes = _U(0)
     table.passed[:] = 0
@@ -187,7 +205,7 @@ def tidy(table: Any) -> Any:
 
 @kernel
 def sort_by_time(words: Any, places: Any, count: Any) -> Any:
-    """Sort pairs by the clock of the words: two passes of counting, stable."""
+    """Sort words and places by the time in the words: a radix sort of two passes of 12 bits, stable."""
     words_out = np.empty_like(words)
     places_out = np.empty_like(places)
     for shift in (_U(0), _U(12)):
@@ -208,7 +226,7 @@ def sort_by_time(words: Any, places: Any, count: Any) -> Any:
 
 @kernel
 def collect(table: Any, bound: Any) -> Any:
-    """Words and places of all keys whose word is below a bound, in order of their last update."""
+    """Return words and places of all keys whose word is below a bound, in the order of their last update."""
     used = table.state[USED]
     words = np.empty(used, np.uint64)
     places = np.empty(used, np.uint32)
@@ -226,7 +244,7 @@ def collect(table: Any, bound: Any) -> Any:
 
 @inlined
 def keep_bytes(table: Any, place: Any, ref: Any, item: Any) -> Any:
-    """Store a key's bytes in the evicted key's room if they fit, else at the top of the arena."""
+    """Store the bytes of a key in the room of the evicted one if they fit, else at the top of the arena."""
     data, start, length = item
     room = ((ref & LENGTH_MASK) + GRAIN) & ~GRAIN
     offset = ref >> LENGTH_BITS

@@ -1,4 +1,9 @@
-"""Batches of keys into a counter table, in blocks: hash and prefetch all, then count one by one."""
+"""Batches of keys into a counter table.
+
+Keys are taken in blocks of 128. A first loop hashes them all and asks for their buckets, a second counts them
+one after the other, in the order of the stream: by then their cache lines have arrived. The order must not
+change, because it decides which key is evicted.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +47,7 @@ from hushcount.sketches._kernels.table import (
 )
 from hushcount.sketches._kernels.windows import open_window, push
 
-IN_CACHE = 1 << 14  # tables of so few places stay near the core by themselves
+IN_CACHE = 1 << 14  # Slots. A table this small stays in cache, so prefetching gains nothing.
 
 _U = np.uint64
 _ONE, _TWO, _THREE, _FOUR = _U(1), _U(2), _U(3), _U(4)
@@ -50,7 +55,7 @@ _ONE, _TWO, _THREE, _FOUR = _U(1), _U(2), _U(3), _U(4)
 
 @inlined
 def vacate(table: Any, place: Any) -> Any:
-    """Free a place: GONE if keys have gone past its bucket, which then has no EMPTY place, else EMPTY."""
+    """Free a slot: GONE if its bucket is flagged, which must have no EMPTY slot, else EMPTY."""
     table.rows[place] = _U(0)
     table.rows[place | _FOUR] = EMPTY
     if table.passed[place >> _THREE]:
@@ -60,7 +65,7 @@ def vacate(table: Any, place: Any) -> Any:
 
 @kernel
 def restart_clock(table: Any) -> Any:
-    """Number the last updates anew from 1 on, in the same order."""
+    """Number the last updates again from 1, in the same order: the time has only 24 bits."""
     words, places = collect(table, _U(0xFFFFFFFFFFFFFFFF))
     for index in range(words.size):
         count = words[index] >> CLOCK_BITS
@@ -70,7 +75,7 @@ def restart_clock(table: Any) -> Any:
 
 @inlined
 def replace(table: Any, key: Any, place: Any, clock: Any, item: Any) -> Any:
-    """Put a key that is not tracked into its free place, if the rule finds it a counter."""
+    """Put a key that is not tracked into its free slot, if the rule gives it a counter."""
     state = table.state
     rows = table.rows
     count = _ONE
@@ -126,7 +131,11 @@ def advance(table: Any, keys: Any, buckets: Any, count: Any, items: Any) -> Any:
 
 @inlined
 def foresee(table: Any, keys: Any, buckets: Any, count: Any) -> Any:
-    """Ask for the bytes of the keys that a block will probably find, which lie two steps away."""
+    """Prefetch the bytes of the keys that a block will probably match.
+
+    row -> refs -> arena are dependent loads, so they are issued early and for the whole block: first all
+    refs, then all bytes. `buckets` serves to remember the places in between.
+    """
     rows = table.rows
     for index in range(count):
         place = buckets[index] << _THREE
@@ -143,7 +152,7 @@ def foresee(table: Any, keys: Any, buckets: Any, count: Any) -> Any:
 
 @kernel
 def prepare(table: Any) -> Any:
-    """Before a block: keep the clock within its bits, and holes few."""
+    """Prepare a block: keep the time within its bits, and GONE slots few."""
     if table.state[CLOCK] + _U(BLOCK) > LAST_TIME:
         if table.stacks.size > 1:
             restart_clock(table)
@@ -175,7 +184,7 @@ def update_integers(table: Any, values: Any) -> Any:
 def update_bytes(table: Any, data: Any, begins: Any, ends: Any, first: Any) -> Any:
     """Count the byte strings data[begins[i] : ends[i]] in their order from number `first` on.
 
-    Returns how many of them have been counted: all, or as many as the arena surely has room for.
+    Return how many of them have been counted: all, or as many as the arena has room for if all are new.
     """
     table = borrowed(table)
     keys = np.empty(BLOCK, np.uint64)

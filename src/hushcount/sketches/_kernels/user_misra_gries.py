@@ -1,10 +1,10 @@
-"""Privacy-aware Misra-Gries (Lebeda and Tětek 2023, Alg 4) over dense codes: users in order, each a run of
-codes.
+"""User-level Misra-Gries (PAMG, Lebeda and Tětek 2023, Algorithm 4).
 
-Counts are kept absolute: a code is held while its count exceeds the floor, the number of decrements.
-Keys that would be new to a full sketch come and go within one user, so they are never inserted. A
-decrement looks at every key held; it takes at least counters + 1 from the sum of all counts, so there are
-at most n / (counters + 1).
+Keys are dense codes 0, 1, ...; users are runs of codes, one after the other. `counts[code]` is stored without
+subtracting anything: a code is tracked while its count exceeds the floor, the number of decrements. Keys
+that would be new to a full sketch come and go within one user, so they are never inserted. A decrement
+visits every tracked key, but it takes at least counters + 1 from the sum of all counts, so there are at most
+n / (counters + 1) of them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from hushcount.compiled.kernel import kernel
 def count_users(codes: Any, starts: Any, counts: Any, held: Any, used: Any) -> Any:
     """Count the users codes[starts[i] : starts[i + 1]] from a floor of 0 on.
 
-    `held` lists the `used` codes held, and has room for as many as the sketch may hold. Returns how many are
-    held afterwards, the floor, and how many distinct (user, key) pairs there were.
+    `held` lists the `used` codes that are tracked, and has room for as many as the sketch may track. Return
+    how many are tracked afterwards, the floor, and how many distinct (user, key) pairs there were.
     """
     floor = np.int64(0)
     pairs = np.int64(0)
