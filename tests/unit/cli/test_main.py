@@ -109,3 +109,33 @@ def test_developers_see_the_traceback(capfd, broken, monkeypatch):
     code, _, err = run(capfd, "top", "a.csv", *BUDGET)
     assert code == 1
     assert "RuntimeError: secret" in err
+
+
+def test_the_end_of_a_file_inside_a_command_is_not_ctrl_c(capfd, monkeypatch):
+    def ended(*_):
+        raise EOFError
+
+    monkeypatch.setattr("hushcount.cli.options.request", ended)
+    code, out, err = run(capfd, "top", "a.csv", *BUDGET)
+    assert (code, out) == (1, "")
+    assert err.startswith("hushcount failed unexpectedly (EOFError in ")
+
+
+def test_ctrl_c_in_a_command_is_one_line(capfd, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hushcount.cli.options.request", interrupted)
+    assert run(capfd, "top", "a.csv", *BUDGET) == (130, "", "Interrupted.\n")
+
+
+def test_a_damaged_cache_of_compiled_code_has_its_own_sentence(capfd, monkeypatch):
+    place = {}
+    exec(compile("def load(*_):\n    raise EOFError", "/x/numba/core/caching.py", "exec"), place)
+    monkeypatch.setattr("hushcount.cli.options.request", place["load"])
+    assert run(capfd, "top", "a.csv", *BUDGET) == (
+        1,
+        "",
+        "The compiled code that hushcount keeps on disk is damaged, or the disk is full. Free some space,"
+        " or set NUMBA_CACHE_DIR to an empty folder, and run it again.\n",
+    )

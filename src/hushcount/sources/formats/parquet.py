@@ -55,15 +55,17 @@ class ParquetReader:
 def _opened(path: str | None, names: Names) -> tuple[parquet.ParquetFile, int]:
     """Open a file, and say how many rows to read at a time."""
     opened = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER)
-    bytes_per_value = [_bytes_per_value(opened, name) for name in names]
-    length = max(BATCH_ROWS // 16, min(BATCH_ROWS, int(BATCH_BYTES / max(sum(bytes_per_value), 1.0))))
-    text = is_text(opened.schema_arrow.field(names[0]).type)
-    if len(names) > 1 or not text or max(bytes_per_value) > DICTIONARY_BYTES:
+    bytes_per_value = {name: _bytes_per_value(opened, name) for name in names}
+    length = int(BATCH_BYTES / max(sum(bytes_per_value.values()), 1.0))
+    length = max(BATCH_ROWS // 16, min(BATCH_ROWS, length))
+    kinds, metadata = opened.schema_arrow, opened.metadata
+    shared = [name for name in names if is_text(kinds.field(name).type)]
+    shared = [name for name in shared if bytes_per_value[name] <= DICTIONARY_BYTES]
+    if not shared:
         return opened, length
-    metadata = opened.metadata
     opened.close()
     return parquet.ParquetFile(
-        path, metadata=metadata, read_dictionary=list(names), pre_buffer=False, buffer_size=BUFFER
+        path, metadata=metadata, read_dictionary=shared, pre_buffer=False, buffer_size=BUFFER
     ), length
 
 
@@ -71,12 +73,10 @@ def _bytes_per_value(opened: parquet.ParquetFile, name: str) -> float:
     """Return how many bytes a value of a column takes in the first or the last row group, if it is larger."""
     metadata, largest = opened.metadata, 0.0
     paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
-    for group in {0, metadata.num_row_groups - 1} if metadata.num_rows else ():
+    ends = {0, metadata.num_row_groups - 1} if metadata.num_rows and name in paths else set()
+    for group in ends:
         # Asked for a damaged chunk, pyarrow would end the process; made to read from it, it raises.
-        if (
-            name in paths
-            and next(opened.iter_batches(1, row_groups=[group], columns=[name]), None) is not None
-        ):
+        if next(opened.iter_batches(1, row_groups=[group], columns=[name]), None) is not None:
             chunk = metadata.row_group(group).column(paths.index(name))
             largest = max(largest, chunk.total_uncompressed_size / max(chunk.num_values, 1))
     return largest
