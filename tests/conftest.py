@@ -1,5 +1,6 @@
 """What the whole suite shares: skipped Spark tests are said in a line of their own."""
 
+import os
 import signal
 
 from tests.spark_session import SKIPPED
@@ -9,6 +10,7 @@ def pytest_configure():
     """Take Ctrl-C back, which a test run in the background of a shell inherits as ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.pop("COLUMNS", None)  # tables follow it, and parallel runs set it
 
 
 def pytest_terminal_summary(terminalreporter):
