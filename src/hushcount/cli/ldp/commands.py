@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hushcount.cli import options
 from hushcount.jobs.ldp.campaigns import ITEM_FORMS, PAPER, PRACTICAL
 from hushcount.jobs.ldp.collection import HEX_ENDINGS, REPORT_FORMS
+
+if TYPE_CHECKING:
+    from hushcount.jobs.run import Request
 
 EPILOG = """\b
 Example:
@@ -171,7 +174,7 @@ def simulate(style: str | None, **values: Any) -> None:
     show_comparison(found, release, style)
 
 
-def _request(values: dict[str, Any]) -> Any:
+def _request(values: dict[str, Any]) -> Request:
     """Return the table asked for; take its options out of `values`."""
     from dataclasses import replace
 

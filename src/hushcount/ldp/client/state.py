@@ -9,7 +9,6 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 from hushcount.errors import DataError, ParameterError
 from hushcount.files import container
@@ -129,7 +128,7 @@ class ClientState:
             raise DataError("the state of the client is damaged or of another version.") from None
 
     @classmethod
-    def _of(cls, fields: Mapping[str, Any]) -> ClientState:
+    def _of(cls, fields: container.Fields) -> ClientState:
         """Return the state that the fields of a file describe, or raise."""
         state = cls(fields["budget"])
         state._reports = {campaign: _entry(campaign, entry) for campaign, entry in fields["reports"].items()}
@@ -170,7 +169,7 @@ def _budget_text(budget: float | str) -> str:
         raise ParameterError("budget: " + str(error)) from None
 
 
-def _fields(budget: str | None, entries: Mapping[str, tuple[str, bytes]]) -> dict[str, Any]:
+def _fields(budget: str | None, entries: Mapping[str, tuple[str, bytes]]) -> container.Fields:
     """Return a state as fields that JSON can express."""
     reports = {
         campaign: {"epsilon": epsilon, "report": report.hex()}

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.response import ONE
 
 if TYPE_CHECKING:
     from hushcount.ldp.arrays import Floats
+
+Count = TypeVar("Count", float, "Floats")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class ResponseLaw:
         """V1, the variance that a report of the item adds: p (1 - p) / (p - 1/q)^2."""
         return self.truthful * (1 - self.truthful) * (self.symbols / self.gain) ** 2
 
-    def variance(self, count: Any, users: float, asked: float) -> Any:
+    def variance(self, count: Count, users: float, asked: float) -> Count:
         """Return the variance of the estimate of a count, if `asked` of `users` users were asked.
 
         (n / n_l) [(n - f) V0 + f V1] + f (n / n_l - 1): noise of the responses, then sampling error.

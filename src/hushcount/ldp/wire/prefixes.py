@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hushcount.ldp.wire.encodings import Encoding
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from hushcount.ldp.arrays import Counts, Mask, Nonces
 
-    Suffixes = npt.NDArray[np.uint64]
+    Growing = tuple[Nonces, Counts, Mask]  # values so far, value of the unfinished symbol, whether it ended
 
 
 def count_prefixes(encoding: Encoding, bits: int) -> int:
@@ -56,7 +55,7 @@ def state_of(encoding: Encoding, prefix: int, bits: int) -> State:
 
 
 @lru_cache(maxsize=64)
-def suffixes(encoding: Encoding, state: State, bits: int) -> Suffixes:
+def suffixes(encoding: Encoding, state: State, bits: int) -> Nonces:
     """Return the values that the next `bits` bits may have, in increasing order."""
     import numpy as np
 
@@ -73,7 +72,7 @@ def suffixes(encoding: Encoding, state: State, bits: int) -> Suffixes:
     return values
 
 
-def _grown(nodes: tuple[Any, Any, Any], step: int, encoding: Encoding, rest: int) -> tuple[Any, Any, Any]:
+def _grown(nodes: Growing, step: int, encoding: Encoding, rest: int) -> Growing:
     """Return nodes longer by `step` bits, which bring their last symbol to `rest` bits."""
     import numpy as np
 
