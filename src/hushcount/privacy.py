@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 from hushcount.errors import ParameterError
 
@@ -171,7 +170,7 @@ def check_max_events(max_events: int | None, delta: float) -> int | None:
     return bound
 
 
-def _number(name: str, value: Any) -> float:
+def _number(name: str, value: float) -> float:
     try:
         if isinstance(value, bool | str | bytes):
             raise TypeError

@@ -7,7 +7,7 @@ import pytest
 
 import hushcount as hc
 from hushcount.errors import HushcountError
-from hushcount.mechanisms.registry import MECHANISMS
+from hushcount.mechanisms.registry import EVERY_MECHANISM, MECHANISMS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "mechanisms.md").read_text()
@@ -21,6 +21,14 @@ def test_the_table_names_every_mechanism_with_its_proof():
     assert {name: f"docs/{proof}" for name, proof in zip(NAMES, proofs, strict=True)} == {
         name: mechanism.claim.proof for name, mechanism in MECHANISMS.items()
     }
+
+
+def test_the_page_names_what_commands_choose_by_their_options():
+    chosen = PAGE[PAGE.index("More mechanisms") :]
+    others = set(EVERY_MECHANISM) - set(MECHANISMS)
+    assert others <= set(re.findall(r"`([a-z-]+)`", chosen))
+    for name in others:
+        assert EVERY_MECHANISM[name].claim.proof.removeprefix("docs/") in chosen
 
 
 CASES = [(name, row[3], row[4]) for name, row in zip(NAMES, ROWS, strict=True)]

@@ -4,32 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from hushcount.errors import DataError
-from hushcount.mechanisms.registry import MECHANISMS
-from hushcount.registry import Registry
-
-if TYPE_CHECKING:
-    from hushcount.mechanisms.base import Claim
-
-
-class Claiming(Protocol):
-    """A mechanism that states its claim."""
-
-    claim: ClassVar[Claim]
-
-
-# The mechanisms of `tree` and `sample`, which choose them by their options and not by a name.
-OTHERS: Registry[Claiming] = Registry(
-    "mechanism",
-    {
-        "hierarchy-offline": "hushcount.mechanisms.hierarchy.offline:HierarchyRelease",
-        "hierarchy-streaming": "hushcount.mechanisms.hierarchy.streaming:LevelFloorRelease",
-        "sample": "hushcount.mechanisms.sampling.sample:PrivateSample",
-        "sample-keys": "hushcount.mechanisms.sampling.sample:PrivateSampleKeys",
-    },
-)
+from hushcount.mechanisms.registry import EVERY_MECHANISM
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +57,10 @@ def explain(name: str) -> Explanation:
     >>> explain("floor").page
     'docs/proofs/counters/floor.md'
     """
-    claim = OTHERS[name].claim if name in OTHERS else MECHANISMS[_known(name)].claim
+    claim = EVERY_MECHANISM[name].claim
     return Explanation(name, claim.theorem, claim.assumptions, claim.proof)
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all mechanisms that can be explained."""
-    return (*MECHANISMS, *OTHERS)
-
-
-def _known(name: str) -> str:
-    """Return the name, or raise a `ParameterError` that lists all names."""
-    return Registry("mechanism", dict.fromkeys(names(), "")).check(name)
+    return tuple(EVERY_MECHANISM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
@@ -26,6 +27,13 @@ class Prepared(Protocol):
     def release(self, shape: Any, bits: Bits) -> Release:
         """Draw the noise and publish what reaches the threshold: this spends the budget."""
         ...
+
+
+class Claiming(Protocol):
+    """A mechanism that states what is proved of it."""
+
+    name: ClassVar[str]
+    claim: ClassVar[Claim]
 
 
 class Mechanism(Prepared, Protocol):
@@ -115,7 +123,7 @@ class Claim:
     assumptions: tuple[str, ...]
 
     def guarantee(
-        self, budget: Budget, unit: PrivacyUnit, parameters: dict[str, int | float | str]
+        self, budget: Budget, unit: PrivacyUnit, parameters: Mapping[str, int | float | str]
     ) -> Guarantee:
         """The guarantee of one release at this budget."""
         return Guarantee(

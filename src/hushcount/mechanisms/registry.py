@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.mechanisms.base import Mechanism, Prepared, check_kind
+from hushcount.mechanisms.base import Claiming, Mechanism, Prepared, check_kind
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.privacy import USER, Budget, check_delta
 from hushcount.registry import Registry
@@ -30,29 +30,39 @@ if TYPE_CHECKING:
 
 _COUNTERS, _HISTOGRAMS = "hushcount.mechanisms.counters", "hushcount.mechanisms.histograms"
 _LINEAR, _HIERARCHY = "hushcount.mechanisms.linear", "hushcount.mechanisms.hierarchy"
+_SAMPLE = "hushcount.mechanisms.sampling.sample"
 
 # Mechanisms that publish a table of keys: those that `top` and `release` take by name.
-MECHANISMS: Registry[type[Mechanism]] = Registry(
-    "mechanism",
-    {
-        "floor": f"{_COUNTERS}.floor:FloorRelease",
-        "pmg": f"{_COUNTERS}.misra_gries:PrivateMisraGries",
-        "pmg-paper": f"{_COUNTERS}.misra_gries:PrivateMisraGriesPaper",
-        "pmg-standard": f"{_COUNTERS}.misra_gries:PrivateMisraGriesStandard",
-        "chan": f"{_COUNTERS}.misra_gries:ChanRelease",
-        "dpss": f"{_COUNTERS}.floor:BoundedLengthRelease",
-        "laplace-threshold": f"{_HISTOGRAMS}.laplace:LaplaceThreshold",
-        "truncated-geometric": f"{_HISTOGRAMS}.truncated_geometric:TruncatedGeometric",
-        "public-floor": f"{_HISTOGRAMS}.truncated_geometric:PublicFloorRelease",
-        "count-min-envelope": f"{_LINEAR}.envelope:CountMinEnvelope",
-        "count-sketch-envelope": f"{_LINEAR}.envelope:CountSketchEnvelope",
-        "shards": f"{_COUNTERS}.shards:ShardRelease",
-        "gaussian": f"{_HISTOGRAMS}.gaussian:GaussianSparseHistogram",
-        "laplace": f"{_HISTOGRAMS}.many_keys:LaplaceManyKeys",
-        "pure": f"{_HISTOGRAMS}.pure:PureRelease",
-        "pure-bounded": f"{_HISTOGRAMS}.pure:BoundedPureRelease",
-    },
-)
+_TABLES = {
+    "floor": f"{_COUNTERS}.floor:FloorRelease",
+    "pmg": f"{_COUNTERS}.misra_gries:PrivateMisraGries",
+    "pmg-paper": f"{_COUNTERS}.misra_gries:PrivateMisraGriesPaper",
+    "pmg-standard": f"{_COUNTERS}.misra_gries:PrivateMisraGriesStandard",
+    "chan": f"{_COUNTERS}.misra_gries:ChanRelease",
+    "dpss": f"{_COUNTERS}.floor:BoundedLengthRelease",
+    "laplace-threshold": f"{_HISTOGRAMS}.laplace:LaplaceThreshold",
+    "truncated-geometric": f"{_HISTOGRAMS}.truncated_geometric:TruncatedGeometric",
+    "public-floor": f"{_HISTOGRAMS}.truncated_geometric:PublicFloorRelease",
+    "count-min-envelope": f"{_LINEAR}.envelope:CountMinEnvelope",
+    "count-sketch-envelope": f"{_LINEAR}.envelope:CountSketchEnvelope",
+    "shards": f"{_COUNTERS}.shards:ShardRelease",
+    "gaussian": f"{_HISTOGRAMS}.gaussian:GaussianSparseHistogram",
+    "laplace": f"{_HISTOGRAMS}.many_keys:LaplaceManyKeys",
+    "pure": f"{_HISTOGRAMS}.pure:PureRelease",
+    "pure-bounded": f"{_HISTOGRAMS}.pure:BoundedPureRelease",
+}
+# Mechanisms of `tree`, `sample`, `oracle` and of users, which are chosen by options and not by a name.
+_OTHERS = {
+    "hierarchy-offline": f"{_HIERARCHY}.offline:HierarchyRelease",
+    "hierarchy-streaming": f"{_HIERARCHY}.streaming:LevelFloorRelease",
+    "sample": f"{_SAMPLE}:PrivateSample",
+    "sample-keys": f"{_SAMPLE}:PrivateSampleKeys",
+    "noisy-cells": f"{_LINEAR}.cells:NoisyCells",
+    "group": "hushcount.mechanisms.users:GroupRelease",
+}
+
+EVERY_MECHANISM: Registry[type[Claiming]] = Registry("mechanism", _TABLES | _OTHERS)
+MECHANISMS: Registry[type[Mechanism]] = Registry("mechanism", _TABLES)
 
 # The mechanism of each kind of summary, unless another one is named.
 DEFAULTS: dict[type[Shape], str] = {

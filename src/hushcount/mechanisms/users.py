@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import calibrate
+from hushcount.mechanisms.base import Claim, calibrate
 from hushcount.mechanisms.histograms.gaussian import CERTAIN, sparse_histogram
 from hushcount.noise import tails
 from hushcount.noise.laplace import LEAST_EPSILON
@@ -27,7 +27,7 @@ GROUP, PAMG, EXACT = "group", "pamg", "exact"
 
 @dataclass(frozen=True, slots=True)
 class GroupRelease:
-    """Any mechanism that protects one row, with so small a budget that all rows of a user are protected.
+    """A mechanism that protects one row, with so small a budget that it protects all rows of a user.
 
     Theorem: what is (epsilon', delta')-DP for one row is (epsilon, delta)-DP for m rows, where
         epsilon' = epsilon / m and delta' = delta (exp(epsilon') - 1) / (exp(epsilon) - 1).
@@ -41,6 +41,15 @@ class GroupRelease:
     public: Public
     mechanism: type[Mechanism]
     each: Prepared = field(init=False)
+
+    name: ClassVar[str] = "group"
+    claim: ClassVar[Claim] = Claim(
+        "group privacy",
+        "Group privacy: a mechanism that protects one row, at a smaller budget, is (epsilon, delta)-DP for"
+        " all rows of one user.",
+        PROOF,
+        ("one user has at most max_keys rows", "the order of all other rows does not change"),
+    )
 
     def __post_init__(self) -> None:
         row = row_budget(self.budget, self.public.unit.rows)

@@ -108,6 +108,10 @@ class DiscreteGaussian:
         return float(2 * self.exact_sigma**2)
 
 
+Distribution = DiscreteLaplace | DiscreteGaussian
+"""The noise of a mechanism: either distribution on the integers."""
+
+
 def _energy(z: Floats, square: float) -> Floats:
     return z * z / square
 

@@ -43,7 +43,11 @@ class on_lattice(Generic[Law]):  # noqa: N801 (used as a decorator)
         if law is None:
             return self
 
-        def evaluate(argument: Any) -> Any:
+        @overload
+        def evaluate(argument: int, /) -> float: ...
+        @overload
+        def evaluate(argument: Integers, /) -> Floats: ...
+        def evaluate(argument: int | Integers, /) -> float | Floats:
             values = _integers(argument)
             result = self._formula(law, np.atleast_1d(values))
             return result.reshape(values.shape) if isinstance(argument, np.ndarray) else float(result[0])

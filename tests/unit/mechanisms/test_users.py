@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,10 +12,13 @@ import pytest
 from hushcount.errors import ParameterError
 from hushcount.jobs.release import release
 from hushcount.mechanisms import thresholds
+from hushcount.mechanisms.counters.floor import FloorRelease
 from hushcount.mechanisms.histograms.gaussian import sparse_histogram
-from hushcount.mechanisms.users import for_users, group_budget, row_budget, user_routes
+from hushcount.mechanisms.users import GroupRelease, for_users, group_budget, row_budget, user_routes
+from hushcount.noise.bits import system_bits
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.privacy import USER, Budget
+from hushcount.privacy import EVENT, USER, Budget, PrivacyUnit
+from hushcount.shapes import Public
 from hushcount.sketches.space_saving import SpaceSaving
 
 
@@ -121,3 +125,19 @@ def test_the_guarantee_is_for_users():
     assert promise.parameters["row_epsilon"] == each.epsilon
     assert promise.parameters["row_delta"] == each.delta
     assert promise.proof == "docs/proofs/counters/floor.md, docs/proofs/sources/bounding.md"
+
+
+def test_any_mechanism_protects_the_rows_of_a_user():
+    unit = PrivacyUnit(USER.name, USER.protects, rows=3)
+    public = Public(candidates=8, parts=9, unit=unit)
+    group = GroupRelease(Budget(1.0, 1e-6), public, FloorRelease)
+    each = row_budget(Budget(1.0, 1e-6), 3)
+    assert group.each == FloorRelease(each, replace(public, unit=EVENT))
+    sketch = SpaceSaving(counters=9)
+    sketch.update(["tea"] * 1000)
+    found = group.release(sketch.shape(), system_bits())
+    assert found.table["key"].to_pylist() == ["tea"]
+    assert found.guarantee.unit == USER
+    assert (found.guarantee.epsilon, found.guarantee.delta) == (1.0, 1e-6)
+    assert found.guarantee.parameters["row_epsilon"] == each.epsilon
+    assert (GroupRelease.name, GroupRelease.claim.proof) == ("group", "docs/proofs/sources/bounding.md")

@@ -195,10 +195,13 @@ def _release_shared(mechanism: _Heights, shape: FloorCounters, bits: Bits, least
 
 
 def _check(mechanism: _Heights, shape: FloorCounters) -> None:
+    """Raise unless the shape is one that the mechanism is proved and calibrated for."""
     check_shape(mechanism, shape)
-    for name in ("candidates", "parts"):
-        if getattr(mechanism.public, name) is not None:
-            check_calibrated(name, getattr(shape, name), getattr(mechanism.public, name))
+    public = mechanism.public
+    if public.candidates is not None:
+        check_calibrated("candidates", shape.candidates, public.candidates)
+    if public.parts is not None:
+        check_calibrated("parts", shape.parts, public.parts)
 
 
 def _publish(

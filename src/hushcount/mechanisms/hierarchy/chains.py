@@ -20,13 +20,11 @@ import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
-from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.noise.lattice import LEAST_PROBABILITY
 from hushcount.noise.tails import one_of
 from hushcount.privacy import Budget, check_count
-
-Law = DiscreteLaplace | DiscreteGaussian
 
 SAFETY = 1e-9
 """A computed divergence is raised by this much (relatively): rounding never uses up delta."""
@@ -45,7 +43,7 @@ _SEARCH = 40  # steps of a golden section search
 class Chain:
     """A law of noise, and the least threshold at which it is private for paths of `tests` nodes."""
 
-    law: Law
+    law: Distribution
     threshold: int
     tests: int
 
@@ -62,7 +60,7 @@ class Failures:
     beyond: float
 
     @classmethod
-    def of(cls, law: Law, threshold: int) -> Failures:
+    def of(cls, law: Distribution, threshold: int) -> Failures:
         """The tests at t < threshold and the node that only the larger data tests; all others cost less."""
         step = 1 + int(math.sqrt(law.variance) / _FINEST)
         untested = -math.log1p(-float(law.tail(threshold - 1)))
@@ -98,7 +96,7 @@ class Failures:
         return max(_least_value(bound), math.exp(epsilon) * self.beyond - math.expm1(epsilon))
 
 
-def chain_delta(law: Law, threshold: int, tests: int, epsilon: float) -> float:
+def chain_delta(law: Distribution, threshold: int, tests: int, epsilon: float) -> float:
     """The delta of the release at epsilon (an upper bound, both ways) for paths of `tests` nodes.
 
     >>> 0.9e-6 < chain_delta(DiscreteGaussian(15.13), 84, 32, 1.0) < 1e-6
@@ -137,7 +135,7 @@ def laplace(scale: Fraction) -> DiscreteLaplace:
 
 
 @lru_cache(maxsize=256)
-def chains(kind: Callable[[Fraction], Law], tests: int, budget: Budget) -> tuple[Chain, ...]:
+def chains(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget) -> tuple[Chain, ...]:
     """Laws of one kind with their least thresholds, from the smallest scale that is private upwards."""
     least = _least_scale(kind, tests, budget)
     laws = dict.fromkeys(kind(_rounded_up(least * raised)) for raised in RAISES)
@@ -145,7 +143,7 @@ def chains(kind: Callable[[Fraction], Law], tests: int, budget: Budget) -> tuple
     return tuple(Chain(law, threshold, tests) for law, threshold in found if threshold is not None)
 
 
-def _least_scale(kind: Callable[[Fraction], Law], tests: int, budget: Budget) -> float:
+def _least_scale(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget) -> float:
     """A scale below which the failed tests of a path alone exceed delta, up to the ripple of the lattice."""
 
     def private(scale: float) -> bool:
@@ -170,7 +168,7 @@ def _least_scale(kind: Callable[[Fraction], Law], tests: int, budget: Budget) ->
     return high
 
 
-def _least_threshold(law: Law, tests: int, budget: Budget) -> int | None:
+def _least_threshold(law: Distribution, tests: int, budget: Budget) -> int | None:
     """The least threshold at which the law is private, or None where failed tests exceed delta at any."""
     start = _untested_threshold(law, tests, budget.delta)
     for threshold in range(start, start + _STEPS):
@@ -179,12 +177,12 @@ def _least_threshold(law: Law, tests: int, budget: Budget) -> int | None:
     return None
 
 
-def _untested_threshold(law: Law, tests: int, delta: float) -> int:
+def _untested_threshold(law: Distribution, tests: int, delta: float) -> int:
     """Least threshold with 1 - (1 - q)^tests <= delta: a path of nodes that only the larger data tests."""
     return max(1, 1 + law.least_tail(max(one_of(tests, delta), LEAST_PROBABILITY)))
 
 
-def _lowest(law: Law, threshold: int) -> tuple[int, float]:
+def _lowest(law: Distribution, threshold: int) -> tuple[int, float]:
     """The least t that matters, and the probability to fail below it."""
     if isinstance(law, DiscreteLaplace):
         return 1, 0.0  # from there downwards the loss stays the same and failing gets less likely
@@ -193,7 +191,7 @@ def _lowest(law: Law, threshold: int) -> tuple[int, float]:
     return 2 - margin, float(law.tail(margin))
 
 
-def _loss(law: Law, t: Counts) -> Floats:
+def _loss(law: Distribution, t: Counts) -> Floats:
     """log F(t) / F(t - 1), by the probability between them, or by tails where that is most of F(t)."""
     log_fail = np.asarray(law.log_tail(1 - t))
     between = np.exp(np.asarray(law.log_pmf(t - 1)) - log_fail)

@@ -23,7 +23,7 @@ from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.histograms import gaussian
 from hushcount.noise import lattice, tails
-from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import LEAST_EPSILON, DiscreteLaplace
 
 SHARES = tuple(
@@ -36,7 +36,7 @@ class LevelNoise(Protocol):
     """Noise for every floor and count, with what the calibration asks of it."""
 
     @property
-    def law(self) -> DiscreteLaplace | DiscreteGaussian:
+    def law(self) -> Distribution:
         """The law of each noise."""
         ...
 

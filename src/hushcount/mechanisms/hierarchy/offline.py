@@ -12,8 +12,9 @@ import pyarrow as pa
 from hushcount.compiled.arrays import Counts
 from hushcount.mechanisms.base import Claim, check_calibrated, check_shape, needed
 from hushcount.mechanisms.hierarchy._kernels.walk import LEAF, ROWS, Leaves, Path, walk
-from hushcount.mechanisms.hierarchy.chains import Law, calibrate
+from hushcount.mechanisms.hierarchy.chains import calibrate
 from hushcount.mechanisms.hierarchy.totals import TotalError
+from hushcount.noise.gaussian import Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
 from hushcount.releases.tree import TreeRelease, TreeRows
@@ -42,7 +43,7 @@ class HierarchyRelease:
     budget: Budget
     public: Public
     threshold: int | None = None  # None takes the least private one
-    law: Law = field(init=False)
+    law: Distribution = field(init=False)
 
     name: ClassVar[str] = "hierarchy-offline"
     accepts: ClassVar[tuple[type[Shape], ...]] = (LeafCounts,)
@@ -90,7 +91,7 @@ class HierarchyRelease:
         return self.claim.guarantee(self.budget, unit, public | _noise(self.law))
 
 
-def _noise(law: Law) -> dict[str, int | float | str]:
+def _noise(law: Distribution) -> dict[str, int | float | str]:
     if isinstance(law, DiscreteLaplace):
         return {"noise": "discrete Laplace", "scale": float(1 / law.exact_epsilon)}
     return {"noise": "discrete Gaussian", "sigma": float(law.sigma)}
@@ -113,7 +114,7 @@ class PublishedNodes:
 class _Walk:
     """One pass over sorted leaves; the noise is drawn in blocks and used up value by value."""
 
-    law: Law
+    law: Distribution
     threshold: int
     bits: Bits
     noise: Counts = field(default_factory=lambda: np.empty(0, np.int64))
@@ -154,9 +155,9 @@ def tree_rows(hierarchy: Hierarchy, published: Iterable[PublishedNodes]) -> Tree
     """The rows of a release: totals are sums over subtrees, a parent is the nearest published ancestor."""
     none = np.empty(0, np.int64)
     parts = [PublishedNodes(pa.array([], hierarchy.leaf_type), none, none, none), *published]
-    levels, residuals, sizes = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("levels", "residuals", "sizes")
-    )
+    levels = np.concatenate([part.levels for part in parts])
+    residuals = np.concatenate([part.residuals for part in parts])
+    sizes = np.concatenate([part.sizes for part in parts])
     leaves = pa.concat_arrays([part.leaves for part in parts])
     sums = np.concatenate(([0], np.cumsum(residuals)))
     after = np.arange(1, len(levels) + 1)

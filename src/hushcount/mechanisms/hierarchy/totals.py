@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats
-from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 
 if TYPE_CHECKING:
     from hushcount.releases.tree import TreeRows
-
-Law = DiscreteLaplace | DiscreteGaussian
 
 RELIABLE = 0.999
 _NEGLIGIBLE = 1e-12  # of the failure allowed, what may lie beyond the table
@@ -28,7 +26,7 @@ _FINE = 32  # up to this many noises each number has its own interval, beyond st
 class TotalError:
     """A total is the true one plus as many independent noises as published rows are in its subtree."""
 
-    law: Law
+    law: Distribution
     threshold: int
 
     def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
@@ -59,7 +57,7 @@ def stepped(count: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def sum_within(law: Law, count: int, p: float) -> int:
+def sum_within(law: Distribution, count: int, p: float) -> int:
     """A width r with P[|sum of `count` noises| > r] <= p; the least one, unless the sum is spread too far."""
     if count == 1:
         return law.two_sided(p)
@@ -73,13 +71,13 @@ def sum_within(law: Law, count: int, p: float) -> int:
     return int(np.argmax(enough)) if enough.any() else _chernoff(law, count, p)
 
 
-def _wrapped(law: Law, count: int, table: int) -> Floats:
+def _wrapped(law: Distribution, count: int, table: int) -> Floats:
     """P[sum = s] for s = 0 .. table / 2, on a circle so large that what comes round is negligible."""
     angles: Floats = np.linspace(0, math.pi, table // 2 + 1)
     return np.fft.irfft(_characteristic(law, angles) ** count, table)[: table // 2 + 1]
 
 
-def _characteristic(law: Law, angles: Floats) -> Floats:
+def _characteristic(law: Distribution, angles: Floats) -> Floats:
     """E[cos(angle w)]."""
     if isinstance(law, DiscreteLaplace):
         rate = float(law.epsilon)
@@ -93,7 +91,7 @@ def _characteristic(law: Law, angles: Floats) -> Floats:
     return np.asarray(np.fft.rfft(folded).real)
 
 
-def _chernoff(law: Law, count: int, p: float) -> int:
+def _chernoff(law: Distribution, count: int, p: float) -> int:
     """A width from P[|sum| > r] <= 2 E[exp(x w)]^count exp(-x r), at a good x."""
     far = math.log(2 / p)
     if isinstance(law, DiscreteGaussian):  # E[exp(x w)] <= exp(x^2 sigma^2 / 2)

@@ -17,7 +17,7 @@ from hushcount.mechanisms.base import (
     needed,
 )
 from hushcount.noise import tails
-from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.gaussian import Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
@@ -70,7 +70,7 @@ class LaplaceManyKeys:
 
 
 def release_many_keys(
-    mechanism: Thresholded[DiscreteGaussian | DiscreteLaplace], shape: ManyKeys, bits: Bits, **scale: float
+    mechanism: Thresholded[Distribution], shape: ManyKeys, bits: Bits, **scale: float
 ) -> Release:
     """Publish each key whose noisy count reaches the threshold; `scale` of the noise goes with it."""
     public = mechanism.public
@@ -91,14 +91,12 @@ class LowerEstimateError:
     `left_out` is a public bound on what the sketch left out: 0 for exact counts, None where there is none.
     """
 
-    law: DiscreteGaussian | DiscreteLaplace
+    law: Distribution
     candidates: int | None
     left_out: int | None
 
     @classmethod
-    def of(
-        cls, law: DiscreteGaussian | DiscreteLaplace, shape: ManyKeys, public: Public
-    ) -> LowerEstimateError:
+    def of(cls, law: Distribution, shape: ManyKeys, public: Public) -> LowerEstimateError:
         """The error of a release of this shape."""
         if shape.parts is None:
             return cls(law, shape.candidates, 0)

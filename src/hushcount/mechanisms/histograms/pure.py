@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from hushcount.secure import below
 from hushcount.shapes import FloorCounters, Public, Shape
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hushcount.keys.domains import Domain, Places
     from hushcount.noise.bits import Bits
 
@@ -135,7 +137,7 @@ def _publish(
 
 
 def largest(
-    domain: Domain, counted: tuple[Any, Counts], epsilon: Fraction, rows: int, bits: Bits
+    domain: Domain, counted: tuple[pa.Array, Counts], epsilon: Fraction, rows: int, bits: Bits
 ) -> tuple[Places, Counts]:
     """The `rows` largest of y + DLap(epsilon) over the whole domain, ties in random order.
 
@@ -174,7 +176,7 @@ def _others(size: int, seen: Places, count: int, bits: Bits) -> Places:
     return found[len(seen) :]
 
 
-def _first(values: Counts, tags: Words, rows: int, bits: Bits) -> Any:
+def _first(values: Counts, tags: Words, rows: int, bits: Bits) -> Counts:
     """The order of the `rows` largest (value, tag) pairs; equal pairs come in random order."""
     order = np.lexsort((tags, values))[::-1]
     same = (np.diff(values[order]) == 0) & (np.diff(tags[order]) == 0)
@@ -184,7 +186,8 @@ def _first(values: Counts, tags: Words, rows: int, bits: Bits) -> Any:
             run -= 1
         other = run + below(index + 2 - run, bits)
         order[index + 1], order[other] = order[other], order[index + 1]
-    return order[:rows]
+    first: Counts = order[:rows]
+    return first
 
 
 def _domain(mechanism: PureRelease | BoundedPureRelease) -> Domain:

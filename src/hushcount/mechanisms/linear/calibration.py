@@ -15,11 +15,9 @@ import numpy as np
 
 from hushcount.errors import ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, LONGEST_KEY, at_least_half
-from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.noise.tails import SAFETY
-
-Law = DiscreteLaplace | DiscreteGaussian
 
 LEAST_SIGMA = 1.0  # below, the law of the sum of noises is not close to a discrete Gaussian
 LARGEST_SCALE = 1e7
@@ -31,7 +29,7 @@ LEAST_ROW = 1e-15
 SPLITS = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
 
 
-def cell_law(kind: str, depth: int, max_weight: int, epsilon: float, delta: float) -> Law:
+def cell_law(kind: str, depth: int, max_weight: int, epsilon: float, delta: float) -> Distribution:
     """The noise of each cell when one event moves `depth` cells by at most `max_weight`."""
     if kind == COUNT_MIN:
         return DiscreteLaplace.shared(epsilon, depth * max_weight, "units of the cells of one event")
@@ -104,7 +102,7 @@ class Envelope:
     noise: int  # what noise adds to a row, but for a chance of its share
     threshold: int  # published are estimates above it
     beta: float
-    law: Law
+    law: Distribution
 
     @property
     def reach(self) -> int:
@@ -134,7 +132,9 @@ def plan_envelope(kind: str, max_events: int, counters: int, epsilon: float, del
     return next(plan for plan in plans if plan.reach <= NEAR * least)
 
 
-def envelope_of(size: tuple[str, int, int], stream: tuple[int, int], beta: float, law: Law) -> Envelope:
+def envelope_of(
+    size: tuple[str, int, int], stream: tuple[int, int], beta: float, law: Distribution
+) -> Envelope:
     """The lowest threshold of one depth and width, over the ways to split the failure of a row."""
     max_events, counters = stream
     empty = Envelope(*size, 0, 0, 0, beta, law)
@@ -183,7 +183,7 @@ def row_failure(kind: str, depth: int, failure: float) -> float:
     return low
 
 
-def _bounds(mass: float, row: float, split: float, law: Law) -> tuple[int, int]:
+def _bounds(mass: float, row: float, split: float, law: Distribution) -> tuple[int, int]:
     colliding = split * row
     noisy = (row - colliding) / (1 - colliding)  # either or both: c + n - c n = row
     return math.ceil(mass / colliding) - 1, law.least_tail(noisy * (1 - SAFETY)) - 1

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
 from hushcount.mechanisms.base import Claim, check_shape
-from hushcount.mechanisms.linear.calibration import Law, cell_law
+from hushcount.mechanisms.linear.calibration import cell_law
+from hushcount.noise.gaussian import Distribution
+from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget, Guarantee
 from hushcount.releases.oracle import Oracle
 from hushcount.shapes import NOTHING_PUBLIC, Cells, Public, Shape
@@ -28,9 +30,10 @@ class NoisyCells:
     """Every cell of a linear sketch with its own noise.
 
     Theorem: for any hash key, Count-Min with DLap(epsilon / (depth max_weight)) is (epsilon, 0)-DP, and
-        CountSketch with the discrete Gaussian of linear_calibration.gaussian_sigma is (epsilon, delta)-DP.
+        CountSketch with discrete Gaussian noise is (epsilon, delta)-DP.
     Neighbours: add or remove one event, an addition or a deletion.
     Assumes: a public bound on weights; a hash key that does not depend on the data.
+    Parameters: the noise of each cell, calibration.cell_law.
     Proof: docs/proofs/linear/cells.md, section 2. Checked by: tests/privacy/test_linear.py
     """
 
@@ -41,22 +44,26 @@ class NoisyCells:
     accepts: ClassVar[tuple[type[Shape], ...]] = (Cells,)
     sketch: ClassVar[str] = COUNT_SKETCH
     way_out: ClassVar[str] = "count with CountMin or CountSketch"
-    claims: ClassVar[dict[bool, Claim]] = {
-        False: Claim(
-            "noisy cells of Count-Min",
-            "Noisy cells: discrete Laplace noise of scale depth max_weight / epsilon is (epsilon, 0)-DP.",
-            PROOF,
-            ASSUMPTIONS,
-        ),
-        True: Claim(
-            "noisy cells of CountSketch",
-            "Noisy cells: discrete Gaussian noise for l2 = sqrt(depth) max_weight is (epsilon, delta)-DP.",
-            PROOF,
-            ASSUMPTIONS,
-        ),
-    }
+    claim: ClassVar[Claim] = Claim(
+        "noisy cells of a linear sketch",
+        "Noise on every cell: Count-Min with discrete Laplace noise is (epsilon, 0)-DP, and CountSketch with"
+        " discrete Gaussian noise is (epsilon, delta)-DP.",
+        PROOF,
+        ASSUMPTIONS,
+    )
+    count_min: ClassVar[Claim] = replace(
+        claim,
+        mechanism="noisy cells of Count-Min",
+        theorem="Noisy cells: discrete Laplace noise of scale depth max_weight / epsilon is (epsilon, 0)-DP.",
+    )
+    count_sketch: ClassVar[Claim] = replace(
+        claim,
+        mechanism="noisy cells of CountSketch",
+        theorem="Noisy cells: discrete Gaussian noise for l2 sensitivity sqrt(depth) max_weight is"
+        " (epsilon, delta)-DP.",
+    )
 
-    def law(self, kind: str, depth: int, max_weight: int) -> Law:
+    def law(self, kind: str, depth: int, max_weight: int) -> Distribution:
         """The noise of each cell; only CountSketch needs, and spends, a delta."""
         if kind == COUNT_MIN:
             return cell_law(kind, depth, max_weight, self.budget.epsilon, 0.0)
@@ -73,20 +80,13 @@ class NoisyCells:
         promise = self._guarantee(shape, law, weight)
         return Oracle(shape.cells + noise, hashing, shape.key_type, (promise,), partial=shape.partial)
 
-    def _guarantee(self, shape: Cells, law: Law, weight: int) -> Guarantee:
+    def _guarantee(self, shape: Cells, law: Distribution, weight: int) -> Guarantee:
         hashing = shape.hashing
-        claim = self.claims[hashing.signed]
-        scale = {"sigma": float(law.sigma)} if hasattr(law, "sigma") else {"noise": float(law.epsilon)}
-        return Guarantee(
-            self.budget.epsilon,
-            self.budget.delta if hashing.signed else 0.0,
-            shape.unit,
-            claim.mechanism,
-            claim.theorem,
-            claim.proof,
-            {"depth": hashing.depth, "width": hashing.width, "max_weight": weight, **scale},
-            claim.assumptions,
-        )
+        parameters = {"depth": hashing.depth, "width": hashing.width, "max_weight": weight}
+        if isinstance(law, DiscreteLaplace):
+            budget = Budget.pure(self.budget.epsilon)
+            return self.count_min.guarantee(budget, shape.unit, parameters | {"noise": float(law.epsilon)})
+        return self.count_sketch.guarantee(self.budget, shape.unit, parameters | {"sigma": float(law.sigma)})
 
 
 def _public_weight(shape: Cells) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from hushcount.compiled.arrays import Counts
 from hushcount.errors import DataError, NotProvedError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
 from hushcount.mechanisms import thresholds
@@ -130,37 +131,39 @@ def explain_envelope(
     )[: 3 if worse else 2]
 
 
-def _plan(mechanism: Any, kind: str) -> Envelope:
+def _plan(mechanism: CountMinEnvelope | CountSketchEnvelope, kind: str) -> Envelope:
+    """Return the size and the threshold for the public numbers of a mechanism, or raise."""
     public, budget = mechanism.public, mechanism.budget
     longest = needed(mechanism.name, "max_events", public.max_events)
-    return plan_envelope(
-        kind, longest, needed(mechanism.name, "parts", public.parts), budget.epsilon, budget.delta
-    )
+    counters = needed(mechanism.name, "parts", public.parts)
+    return plan_envelope(kind, longest, counters, budget.epsilon, budget.delta)
 
 
-def _release(mechanism: Any, shape: TrackedCells, bits: Bits) -> Release:
+def _release(mechanism: CountMinEnvelope | CountSketchEnvelope, shape: TrackedCells, bits: Bits) -> Release:
+    """Publish the tracked keys whose noisy estimate exceeds the threshold, with their error."""
     check_shape(mechanism, shape)
-    plan, public, budget = mechanism.plan, mechanism.public, mechanism.budget
-    _check_plan(plan, public.parts, shape)
-    if shape.events > public.max_events:
+    plan, budget = mechanism.plan, mechanism.budget
+    longest = needed(mechanism.name, "max_events", mechanism.public.max_events)
+    _check_plan(plan, needed(mechanism.name, "parts", mechanism.public.parts), shape)
+    if shape.events > longest:
         raise DataError(
-            f"The sketch holds more than max_events = {public.max_events} events, so nothing was released;"
+            f"The sketch holds more than max_events = {longest} events, so nothing was released;"
             " this message itself reveals that, outside the guarantee."
         )
     estimates = _noisy_estimates(plan, shape, bits)
     published = estimates > plan.threshold
-    parameters = {
+    parameters: dict[str, int | float | str] = {
         "threshold": plan.threshold,
-        "max_events": public.max_events,
+        "max_events": longest,
         "depth": plan.depth,
         "width": plan.width,
         "beta": plan.beta,
     }
     guarantee = mechanism.claim.guarantee(budget, shape.unit, parameters)
-    error = EnvelopeError(plan, public.max_events, shape.parts)
+    error = EnvelopeError(plan, longest, shape.parts)
     release = Release.of(keep(shape.keys, published), estimates[published] + plan.centre, guarantee, error)
     return release.with_notes(
-        *explain_envelope(plan.kind, public.max_events, shape.parts, budget.epsilon, budget.delta)
+        *explain_envelope(plan.kind, longest, shape.parts, budget.epsilon, budget.delta)
     )
 
 
@@ -175,7 +178,7 @@ def _check_plan(plan: Envelope, counters: int, shape: TrackedCells) -> None:
     check_calibrated("width", hashing.width, plan.width)
 
 
-def _noisy_estimates(plan: Envelope, shape: TrackedCells, bits: Bits) -> np.ndarray[Any, Any]:
+def _noisy_estimates(plan: Envelope, shape: TrackedCells, bits: Bits) -> Counts:
     """Estimates of the tracked keys; cells that no tracked key touches are never looked at."""
     hashing = shape.cells.hashing
     places, where = np.unique(hashing.places(shape.hashes), return_inverse=True)
