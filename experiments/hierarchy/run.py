@@ -57,7 +57,7 @@ def measured(flows: pa.Array, step: int, chosen: argparse.Namespace, bits: Bits)
         budget = Budget(epsilon, chosen.delta)
         for method, kind, counted in methods:
             start = time.process_time()
-            tree = kind(budget, hierarchy.height, threshold).release(counted, bits)
+            tree = kind(budget, counted.public(), threshold).release(counted, bits)
             spent = time.process_time() - start
             print(f"height {hierarchy.height}, epsilon {epsilon:g}, {method}", flush=True)
             figures = compare(tree, truth) | {"release_s": spent}

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from experiments.linear.streams import Stream
 
+from hushcount.jobs.release import release
 from hushcount.jobs.settings import ReleaseSettings
-from hushcount.privacy import EVENT
 
 METHODS = ("floor", "count-min-envelope", "count-sketch-envelope")
 
@@ -29,14 +29,18 @@ class Setting:
 
 def compare(method: str, stream: Stream, setting: Setting) -> dict[str, Any]:
     """Release by a method; rows below the public bar events / share are cut, which costs nothing."""
-    asked = ReleaseSettings(
-        epsilon=setting.epsilon, delta=setting.delta, mechanism=method, max_events=setting.events
-    )
+    options: dict[str, Any] = {
+        "epsilon": setting.epsilon,
+        "delta": setting.delta,
+        "mechanism": method,
+        "max_events": setting.events,
+    }
+    asked = ReleaseSettings(**options)
     feed(asked.sketch(setting.counters), method, stream, 10_000)  # compiles
     sketch = asked.sketch(setting.counters)
     updating = cpu(lambda: feed(sketch, method, stream, len(stream.keys)))
     found: list[Any] = []
-    releasing = cpu(lambda: found.append(asked.release(sketch, EVENT)))
+    releasing = cpu(lambda: found.append(release(sketch, **options)))
     bar = setting.events // setting.share
     return {
         "method": method,
