@@ -8,6 +8,7 @@ from tests.spark_session import SKIPPED
 
 def pytest_configure():
     """Take Ctrl-C back, which a test run in the background of a shell inherits as ignored."""
+    os.environ.pop("COLUMNS", None)  # the width of messages follows it
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.pop("COLUMNS", None)  # tables follow it, and parallel runs set it

@@ -38,3 +38,7 @@ class ReportError(DataError):
 
 class NotProvedError(ParameterError):
     """A mechanism was asked for a shape it is not proved for; the message says the way out."""
+
+
+class PrivacyWarning(UserWarning):
+    """A budget under which little is protected: a large epsilon or delta."""

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from hushcount.errors import ParameterError
+from hushcount.errors import ParameterError, PrivacyWarning
 
 LARGEST_EPSILON = 20.0
 SMALLEST_DELTA = 1e-280  # floating point numbers no longer tell tails below this apart
+WEAK_EPSILON = 8.0
+WEAK_DELTA = 1e-5
+LARGEST_DELTA = 1e-2
 LARGEST_COUNT = (1 << 63) - 1
 
 
@@ -70,6 +73,52 @@ class Budget:
         budget = cls(epsilon, 0.5)
         object.__setattr__(budget, "delta", 0.0)
         return budget
+
+
+def budget_for(epsilon: float, delta: float, public_domain: bool = False) -> Budget:
+    """Return the budget of a release: a public domain requires delta = 0, and delta = 0 a public domain."""
+    zero = isinstance(delta, int | float) and not isinstance(delta, bool) and delta == 0
+    if not public_domain:
+        if zero:
+            raise ParameterError(
+                f"delta must be strictly between 0 and 1, got {delta}; or give a public domain."
+            )
+        return Budget(epsilon, delta)
+    if not zero:
+        check_delta(delta)
+        raise ParameterError(f"delta must be 0 with a public domain, got {delta}.")
+    return Budget.pure(epsilon)
+
+
+def weaknesses(budget: Budget) -> tuple[str, ...]:
+    """Return a sentence for each part of a budget that protects little; both parts are public."""
+    found = []
+    if budget.delta > WEAK_DELTA:
+        found.append(
+            f"delta = {budget.delta:g} is large: the guarantee may fail with about that probability for each"
+            f" {EVENT.name} or user, so keys that occur once may be published. Choose it far below 1 / number"
+            " of people."
+        )
+    if budget.epsilon > WEAK_EPSILON:
+        factor = math.exp(budget.epsilon)
+        found.append(
+            f"epsilon = {budget.epsilon:g} is large: the table may change anyone's odds by a factor of up to"
+            f" {factor:,.0f}. Values around 1 are usual."
+        )
+    return tuple(found)
+
+
+def check_strength(budget: Budget, allow_large_delta: bool = False) -> None:
+    """Raise for a delta that protects nobody, unless the caller insists; warn of one that protects little."""
+    if budget.delta > LARGEST_DELTA and not allow_large_delta:
+        raise ParameterError(
+            f"delta must be at most {LARGEST_DELTA:g}, got {budget.delta:g}: keys that occur once would be"
+            " published. allow_large_delta=True takes it all the same."
+        )
+    import warnings
+
+    for sentence in weaknesses(budget):
+        warnings.warn(sentence, PrivacyWarning, stacklevel=4)
 
 
 @dataclass(frozen=True, slots=True)

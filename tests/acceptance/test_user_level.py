@@ -61,10 +61,10 @@ def test_events_of_users(capfd):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (USER, "max_keys must be given with user to count users; it has no default."),
-        ([*USER, "--max-keys", "0"], "max_keys must be at least 1, got 0."),
+        (USER, "--max-keys must be given with --user to count users; it has no default."),
+        ([*USER, "--max-keys", "0"], "--max-keys must be at least 1, got 0."),
         (["--user", "who", "--max-keys", "2"], "Column 'who' is not in the file; it has: key, user."),
-        (["--max-keys", "2"], "max_keys needs user, a column, got None."),
+        (["--max-keys", "2"], "--max-keys limits what each user contributes, so it needs --user, a column."),
         (
             ["--shards", "3"],
             "--shards, --row-id, --partition-by and --files-cut-by need --engine spark.",
@@ -75,7 +75,7 @@ def test_events_of_users(capfd):
         ),
         (
             ["--engine", "spark", "--checkpoint", "run.hc"],
-            "checkpoint cannot be combined with the Spark engine, which repeats lost tasks by itself.",
+            "--checkpoint cannot be combined with the Spark engine, which repeats lost tasks by itself.",
         ),
     ],
 )
@@ -101,7 +101,8 @@ def test_shards(capfd):
 def test_shards_that_do_not_fit(capfd):
     files = sketches(capfd, "europe", "asia")
     twice = run(capfd, "release", files[0], files[0], *BUDGET)
-    assert twice == (2, "", "sketches must be of disjoint parts, got the same sketch twice.\n")
+    same = "europe.hc and europe.hc are sketches of the same data, so their events would count twice;"
+    assert twice == (1, "", f"{same} release only one of them.\n")
     run(capfd, "sketch", "asia.ints.csv", "--column", "key", "--type", "int", "-o", "ints.hc")
     mixed = run(capfd, "release", files[0], "ints.hc", *BUDGET)
     assert mixed == (1, "", "ints.hc has other key columns or another unit than europe.hc.\n")
@@ -113,4 +114,4 @@ def test_shards_that_do_not_fit(capfd):
     )
     bounded = run(capfd, "release", *files, "--max-events", "2000", *BUDGET)
     assert bounded[0] == 1
-    assert bounded[2].startswith("The sketches hold more than max_events = 2000 events")
+    assert bounded[2].startswith("The sketches hold more than --max-events = 2000 events")

@@ -6,26 +6,32 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
-from importlib import import_module
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
 from hushcount import __version__, signals
-from hushcount.errors import HushcountError
+from hushcount.cli.wording import command_of, in_options
+from hushcount.errors import HushcountError, PrivacyWarning
+from hushcount.registry import Registry
 
-# Name: where its command lives. Modules are imported when they are asked for.
-COMMANDS = {
-    "top": "hushcount.cli.publish.top:top",
-    "tree": "hushcount.cli.publish.tree:tree",
-    "sample": "hushcount.cli.publish.sample:sample",
-    "sketch": "hushcount.cli.sketches.sketch:sketch",
-    "release": "hushcount.cli.sketches.release:release",
-    "inspect": "hushcount.cli.sketches.inspect:inspect",
-    "oracle": "hushcount.cli.publish.oracle:oracle",
-    "ldp": "hushcount.cli.ldp.commands:ldp",
-    "explain": "hushcount.cli.trust.explain:explain",
-}
+# The commands, imported when they are asked for.
+COMMANDS: Registry[click.Command] = Registry(
+    "command",
+    {
+        "top": "hushcount.cli.publish.top:top",
+        "tree": "hushcount.cli.publish.tree:tree",
+        "sample": "hushcount.cli.publish.sample:sample",
+        "sketch": "hushcount.cli.sketches.sketch:sketch",
+        "release": "hushcount.cli.sketches.release:release",
+        "inspect": "hushcount.cli.sketches.inspect:inspect",
+        "oracle": "hushcount.cli.publish.oracle:oracle",
+        "ldp": "hushcount.cli.ldp.commands:ldp",
+        "explain": "hushcount.cli.trust.explain:explain",
+    },
+)
 DEBUG = "HUSHCOUNT_DEBUG"
 INTERRUPTED = 130
 READER = "hushcount-read-ahead"
@@ -39,8 +45,9 @@ Example:
   hushcount top searches.parquet --column query --epsilon 1 --delta 1e-8
 
 \b
-The table goes to standard output, words for people to standard error.
-Exit codes: 0 done, 1 refused by the data, 2 bad usage, 130 interrupted.
+The table goes to standard output, messages to standard error.
+Exit codes: 0 success, 1 the data could not be used or the run failed, 2 wrong usage,
+130 interrupted.
 """
 
 
@@ -53,11 +60,8 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
+        known = cmd_name in COMMANDS
+        return COMMANDS[cmd_name] if known else None
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command. Click would take the end of some file inside it for Ctrl-C."""
@@ -94,18 +98,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     _open_streams()
     try:
-        with signals.handled():
+        with signals.handled(), _warnings_shown(given):
             program.main(args=given or ["--help"], prog_name="hushcount", standalone_mode=False)
             sys.stdout.flush()
     except _Passed as passed:
-        return _ended(_failed(passed.failure))
+        return _ended(_failed(passed.failure, given))
     except BaseException as error:
-        return _ended(_failed(error))
+        return _ended(_failed(error, given))
     return 0
 
 
+@contextmanager
+def _warnings_shown(given: Sequence[str]) -> Iterator[None]:
+    """Print warnings about the budget as one sentence each; others stay as they are."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+            if issubclass(category, PrivacyWarning):
+                click.echo(f"Warning: {_in_options(str(message), given)}", err=True)
+            else:
+                shown(message, category, *place, **more)  # type: ignore[arg-type]
+
+        warnings.simplefilter("always", PrivacyWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _in_options(sentence: str, given: Sequence[str]) -> str:
+    """Return a message of a job in the words of the command that was given."""
+    return in_options(_one_line(sentence), command_of(program, given))
+
+
 def _open_streams() -> None:
-    """What the caller has closed takes words and goes nowhere; a data file must not take its place."""
+    """Replace closed standard streams by /dev/null: the next file opened would get their descriptor."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if sys.stderr is None:
@@ -116,7 +142,7 @@ def _ended(code: int) -> int:
     """Return the code, or leave at once if a reader still waits for a pipe that says nothing."""
     try:
         sys.stdout.flush()
-    except OSError:  # said already: what is left goes nowhere, without a second complaint at exit
+    except OSError:  # it was reported already, so what is left is dropped without a second message
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if any(thread.name == READER for thread in threading.enumerate()):
         sys.stderr.flush()
@@ -124,8 +150,8 @@ def _ended(code: int) -> int:
     return code
 
 
-def _failed(error: BaseException) -> int:
-    """Say it in one sentence, without any of the data."""
+def _failed(error: BaseException, given: Sequence[str] = ()) -> int:
+    """Print one sentence without any of the data, and return the exit code."""
     if isinstance(error, click.exceptions.Exit | SystemExit):
         return int(error.exit_code if isinstance(error, click.exceptions.Exit) else error.code or 0)
     if isinstance(error, BrokenPipeError):
@@ -134,15 +160,15 @@ def _failed(error: BaseException) -> int:
         traceback.print_exception(error)
     from hushcount.releases.views.tables import visible
 
-    sentence, code = explained(
-        error
-    )  # it may quote text of a file, which must not reach the terminal as it is
-    click.echo(visible(sentence), err=True)
+    sentence, code = explained(error)
+    if isinstance(error, HushcountError):
+        sentence = _in_options(sentence, given)
+    click.echo(visible(sentence), err=True)  # it may quote text of a file, which a terminal must not obey
     return code
 
 
 def explained(error: BaseException) -> tuple[str, int]:
-    """The sentence and the exit code of a failure."""
+    """Return the sentence and the exit code of a failure."""
     if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
         return signals.interruption(), INTERRUPTED
     if isinstance(error, HushcountError):
@@ -167,9 +193,16 @@ def _usage(error: click.ClickException) -> str:
         parameter = error.param
         if isinstance(parameter, click.Argument):
             return f"{str(parameter.name).upper()} must be given."
-        return f"{max(parameter.opts, key=len)} must be given; it has no default."
+        return f"{max(parameter.opts, key=len)} must be given: {_meaning(parameter)}"
     sentence = _one_line(error.format_message())
     return sentence if sentence.endswith((".", "?")) else f"{sentence}."
+
+
+def _meaning(parameter: click.Parameter) -> str:
+    """Return what an option is for, and where to read more."""
+    words = parameter.help or "" if isinstance(parameter, click.Option) else ""
+    more = " The README says how to choose it." if parameter.name in ("epsilon", "delta") else ""
+    return f"{words[:1].lower()}{words[1:].removesuffix(' Required.')}{more}"
 
 
 def _one_line(text: str) -> str:
@@ -177,7 +210,7 @@ def _one_line(text: str) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """The kind of failure and the line of the program, which hold no data."""
+    """Return the kind of failure and the line of the program, which hold no data."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "hushcount" in frame.filename] or frames
     where = f" in {os.path.basename(own[-1].filename)}, line {own[-1].lineno}" if own else ""

@@ -1,4 +1,4 @@
-"""Options that commands share, and the values they make."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from hushcount.errors import ParameterError
 if TYPE_CHECKING:
     from hushcount.jobs.dealing import Partitioning
     from hushcount.jobs.run import Request
-    from hushcount.jobs.settings import ReleaseSettings
-    from hushcount.jobs.users import UserSettings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("lines", "csv", "tsv", "jsonl", "parquet", "arrow")
 
 FILE = click.argument("file", required=False)
 COLUMN = click.option(
-    "--column", "-c", multiple=True, metavar="NAME", help="Column of the keys; several make one key together."
+    "--column",
+    "-c",
+    multiple=True,
+    metavar="NAME",
+    help="Column to count. Repeat it to count combinations of columns.",
 )
 SQL = click.option("--sql", metavar="QUERY", help="Count the rows of a DuckDB query instead of FILE.")
 FORMAT = click.option(
     "--format",
     type=click.Choice(FORMATS),
     metavar="FORMAT",
-    help=f"Format of FILE where its ending does not tell: {', '.join(FORMATS)}.",
+    help=f"Format of FILE, if its extension does not show it: {', '.join(FORMATS)}.",
 )
 TYPE = click.option(
     "--type",
@@ -48,16 +50,33 @@ COUNTERS_BY_ENGINE = click.option(
     type=int,
     default=None,
     metavar="K",
-    help="Counters kept in memory (131072; on Spark 16384 a shard).",
+    help="Counters kept in memory (131072; on Spark 16384 per shard); more find rarer keys.",
 )
 
-EPSILON = click.option("--epsilon", type=float, required=True, metavar="E", help="Privacy loss; no default.")
-DELTA = click.option(
-    "--delta", type=float, required=True, metavar="D", help="Chance of a larger loss; no default."
+EPSILON = click.option(
+    "--epsilon",
+    type=float,
+    required=True,
+    metavar="E",
+    help="Limit on the privacy loss, such as 1; smaller is more private and noisier.",
 )
-MECHANISM = click.option("--mechanism", metavar="NAME", help="How to add noise (default: floor).")
+DELTA = click.option(
+    "--delta",
+    type=float,
+    required=True,
+    metavar="D",
+    help="Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.",
+)
+MECHANISM = click.option(
+    "--mechanism",
+    metavar="NAME",
+    help="How to add noise (default: floor); `hushcount explain` describes each.",
+)
 MAX_EVENTS = click.option(
-    "--max-events", type=int, metavar="N", help="Public bound on the number of events; more is an error."
+    "--max-events",
+    type=int,
+    metavar="N",
+    help="A bound on the number of events that may be known to all; more events are an error.",
 )
 CONFIDENCE = click.option(
     "--confidence",
@@ -65,33 +84,62 @@ CONFIDENCE = click.option(
     default=0.95,
     metavar="P",
     show_default=True,
-    help="Of the intervals lower..upper.",
+    help="Confidence level of the intervals [lower, upper].",
 )
-LIMIT = click.option("--limit", type=int, metavar="N", help="Show at most N rows (after the release).")
+LIMIT = click.option("--limit", type=int, metavar="N", help="Show at most N rows; costs no privacy.")
 MIN_COUNT = click.option(
-    "--min-count", type=int, metavar="C", help="Show noisy counts from C on (after the release)."
+    "--min-count",
+    type=int,
+    metavar="C",
+    help="Show only rows with a noisy count of at least C; costs no privacy.",
 )
 OUTPUT = click.option(
     "--output", "-o", metavar="PATH", help="Also write the table: .csv, .tsv, .parquet or .json."
 )
 JSON = click.option("--json", "style", flag_value="json", help="Print one JSON object instead of a table.")
 TABLE = click.option(
-    "--table", "style", flag_value="table", help="Print the table for people even into a pipe."
+    "--table", "style", flag_value="table", help="Print the table as on a terminal, even into a pipe."
 )
 
+ALLOW_LARGE_DELTA = click.option(
+    "--allow-large-delta", is_flag=True, help="Take a --delta above 0.01, which protects almost nobody."
+)
+MAX_KEY_BYTES = click.option(
+    "--max-key-bytes",
+    type=int,
+    default=4096,
+    metavar="N",
+    show_default=True,
+    help="Longest key in bytes; what is done with a longer one is decided by --on-bad.",
+)
+ON_BAD = click.option(
+    "--on-bad",
+    type=click.Choice(("drop", "fail")),
+    default="drop",
+    metavar="drop|fail",
+    show_default=True,
+    help="Drop malformed and too long keys, or stop at the first.",
+)
 DOMAIN = click.option(
     "--domain",
     metavar="FILE|A..B",
-    help="All keys that can occur, known to all: a file of one key a line, or a range; goes with --delta 0.",
+    help="All keys that can occur, known to everybody: a file with one key per line, or a range;"
+    " requires --delta 0.",
 )
-USER = click.option("--user", metavar="NAME", help="Column of the users; protects one user, not one event.")
-MAX_KEYS = click.option("--max-keys", type=int, metavar="M", help="Keep at most M different keys of a user.")
+USER = click.option(
+    "--user", metavar="NAME", help="Column of the users. Protects one user, not one event; needs --max-keys."
+)
+MAX_KEYS = click.option(
+    "--max-keys", type=int, metavar="M", help="Keep at most M different keys of each user, each counted once."
+)
 KEEP_DUPLICATES = click.option(
     "--keep-duplicates",
     is_flag=True,
-    help="Keep at most M rows of a user in all, equal ones too, and count rows.",
+    help="Keep at most M rows of each user, equal ones too, and count rows.",
 )
-EXACT = click.option("--exact", is_flag=True, help="Allow exact counts of all keys (memory grows with them).")
+EXACT = click.option(
+    "--exact", is_flag=True, help="Allow exact counts of all keys; memory grows with their number."
+)
 COUNT = click.option(
     "--count",
     type=click.Choice(("users", "events")),
@@ -111,18 +159,38 @@ ENGINE = click.option(
     help="Count in this process, or in shards on Spark.",
 )
 SHARDS = click.option("--shards", type=int, default=None, metavar="S", help="Spark: number of shards (64).")
-ROW_ID = click.option("--row-id", metavar="NAME", help="Spark: deal rows to shards by this column.")
+ROW_ID = click.option(
+    "--row-id", metavar="NAME", help="Spark: assign rows to shards by this column, a unique row number."
+)
 PARTITION_BY = click.option(
-    "--partition-by", type=click.Choice(("key", "file")), metavar="key|file", help="Spark: or by key or file."
+    "--partition-by",
+    type=click.Choice(("key", "file")),
+    metavar="key|file",
+    help="Spark: assign rows to shards by key (default) or by file (needs --files-cut-by).",
 )
 FILES_CUT_BY = click.option(
-    "--files-cut-by", metavar="WORDS", help="Spark: by what attribute of a row files are cut; you assert it."
+    "--files-cut-by",
+    metavar="WORDS",
+    help="Spark: the attribute that decides in which file a row is, such as country; you state it.",
 )
 
 SPARK = (ENGINE, SHARDS, ROW_ID, PARTITION_BY, FILES_CUT_BY)
 USERS = (USER, MAX_KEYS, KEEP_DUPLICATES, EXACT, COUNT, MAX_EVENTS_PER_USER)
-SOURCE = (COLUMN, SQL, FORMAT, TYPE)
-RELEASE = (EPSILON, DELTA, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, OUTPUT, JSON, TABLE)
+SOURCE = (COLUMN, SQL, FORMAT, TYPE, MAX_KEY_BYTES, ON_BAD)
+RELEASE = (
+    EPSILON,
+    DELTA,
+    ALLOW_LARGE_DELTA,
+    DOMAIN,
+    MECHANISM,
+    MAX_EVENTS,
+    CONFIDENCE,
+    LIMIT,
+    MIN_COUNT,
+    OUTPUT,
+    JSON,
+    TABLE,
+)
 
 
 def options(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -136,60 +204,36 @@ def options(*several: Callable[[Command], Command]) -> Callable[[Command], Comma
     return decorate
 
 
-def request(values: dict[str, Any]) -> Request:
-    """The data asked for; takes its options out of `values`."""
-    from hushcount.jobs.run import Request
-
-    file, sql = values.pop("file"), values.pop("sql")
-    columns = list(values.pop("column"))
-    column = columns[0] if len(columns) == 1 else columns or None
-    form, key_type = values.pop("format"), values.pop("key_type") or "auto"
-    if (file is None) == (sql is None):
+def data(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a command as the parameters of its job."""
+    file, columns = values.pop("file"), list(values.pop("column"))
+    if (file is None) == (values["sql"] is None):
         raise ParameterError("Give either FILE (- for standard input) or --sql.")
-    return Request(file, column, form, key_type, sql)
+    column = columns[0] if len(columns) == 1 else columns or None
+    return values | {"data": file, "column": column, "key_type": values["key_type"] or "auto"}
 
 
-def settings(values: dict[str, Any]) -> ReleaseSettings:
-    """The release asked for; takes its options out of `values`."""
-    from dataclasses import fields
+def request(values: dict[str, Any]) -> Request:
+    """Return the data asked for; takes its options out of `values`."""
+    from hushcount.jobs.run import Request
+    from hushcount.jobs.settings import taken
 
-    from hushcount.jobs.settings import ReleaseSettings
-
-    return ReleaseSettings(**{field.name: values.pop(field.name) for field in fields(ReleaseSettings)})
-
-
-def counters(values: dict[str, Any], partitioning: Partitioning | None) -> int:
-    """How many counters are kept, or the default of the engine; takes its option out of `values`."""
-    from hushcount.jobs.settings import COUNTERS as LOCAL
-
-    given: int | None = values.pop("counters")
-    if given is not None:
-        return given
-    if partitioning is None:
-        return LOCAL
-    from hushcount.jobs.dealing import COUNTERS
-
-    return COUNTERS
+    given = data(values)
+    asked = taken(Request, given)
+    for name in [name for name in values if name not in given]:
+        del values[name]
+    return asked
 
 
-def users(values: dict[str, Any]) -> UserSettings:
-    """How users are protected; takes its options out of `values`."""
-    from dataclasses import fields
-
-    from hushcount.jobs.users import UserSettings
-
-    return UserSettings(**{field.name: values.pop(field.name) for field in fields(UserSettings)})
-
-
-def partitioning(values: dict[str, Any], user: str | None) -> Partitioning | None:
-    """How Spark deals rows to shards, None for another engine; takes its options out of `values`."""
+def partitioning(values: dict[str, Any]) -> Partitioning | None:
+    """Return how Spark assigns rows to shards, None for another engine; takes its options out of `values`."""
     from hushcount.jobs.dealing import SHARDS, Partitioning
 
     spark = values.pop("engine") == "spark"
     names = ("shards", "partition_by", "row_id", "files_cut_by")
     shards, by, row_id, files_cut_by = (values.pop(name) for name in names)
     if spark:
-        return Partitioning(SHARDS if shards is None else shards, by, row_id, user, files_cut_by)
+        return Partitioning(SHARDS if shards is None else shards, by, row_id, values["user"], files_cut_by)
     if any(value is not None for value in (shards, by, row_id, files_cut_by)):
         raise ParameterError("--shards, --row-id, --partition-by and --files-cut-by need --engine spark.")
     return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from hushcount import signals
 from hushcount.errors import DataError
 
 if TYPE_CHECKING:
@@ -33,6 +34,17 @@ def warn(sentence: str) -> None:
     from hushcount.releases.views.tables import visible
 
     _print(Text(visible(sentence), style="bold yellow"), sys.stderr)
+
+
+def begin() -> None:
+    """State what an interruption leaves behind until something is written: nothing."""
+    signals.leaves(signals.NOTHING)
+
+
+def checkpoint_removed(checkpoint: str | None) -> None:
+    """Print that a checkpoint is gone, and what that means."""
+    if checkpoint is not None:
+        say(("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",)))
 
 
 def show_release(release: Release, style: str | None, limit: int | None) -> None:

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.privacy import check_max_events
-from hushcount.shapes import TrackedCells
+from hushcount.privacy import budget_for, check_max_events, check_strength
+from hushcount.shapes import LevelCounters, TrackedCells
 
 if TYPE_CHECKING:
+    from hushcount.keys.memory import Data
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
+    from hushcount.releases.tree import TreeRelease
     from hushcount.shapes import Shape, Sketch
 
 MANY = (list, tuple)
+LEVELS = "hierarchy-streaming"
 
 
 def release(
@@ -24,9 +27,11 @@ def release(
     delta: float,
     mechanism: str | None = None,
     max_events: int | None = None,
-    domain: object = None,
+    domain: Data = None,
+    threshold: int | None = None,
+    allow_large_delta: bool = False,
     bits: Bits | None = None,
-) -> Release:
+) -> Release | TreeRelease:
     """Release a sketch, or a list of sketches of disjoint data, with (epsilon, delta)-differential privacy.
 
     Each release uses up its own epsilon and delta, even from the same sketch.
@@ -47,13 +52,18 @@ def release(
         errors. A sketch that holds more is refused.
     domain : "A..B", range or list of keys, optional
         All keys that can occur, known to everybody; it goes with delta = 0.
+    threshold : int, optional
+        For a HierarchySketch: the smallest noisy residual of a published node; by default the smallest that
+        the budget allows.
+    allow_large_delta : bool
+        Take a delta above 0.01, which protects almost nobody.
     bits : Bits, optional
         Random bits, for tests. By default those of the operating system's secure generator.
 
     Returns
     -------
-    Release
-        The private table with its guarantee.
+    Release or TreeRelease
+        The private table with its guarantee; of a HierarchySketch the tree.
 
     Raises
     ------
@@ -61,13 +71,20 @@ def release(
         If the mechanism is not proved for this sketch; the message names another way.
     """
     from hushcount.keys.domains import as_domain
-    from hushcount.mechanisms.registry import budget_for, prepare
+    from hushcount.mechanisms.registry import prepare
     from hushcount.noise.bits import system_bits
 
-    budget = budget_for(epsilon, delta, domain)
+    budget = budget_for(epsilon, delta, domain is not None)
+    check_strength(budget, allow_large_delta)
     longest = check_max_events(max_events, budget.delta)
     shape = shape_of(sketch)
     check_total(sketch, shape, longest)
+    if isinstance(shape, LevelCounters) and mechanism in (None, LEVELS):
+        from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
+
+        return LevelFloorRelease(budget, shape.public(), threshold).release(shape, bits or system_bits())
+    if threshold is not None:
+        raise ParameterError("threshold is for a HierarchySketch; other mechanisms choose their own.")
     known = None if domain is None else as_domain(domain)
     prepared = prepare(mechanism, budget, shape.public().within(longest, known))
     return prepared.release(shape, bits or system_bits())

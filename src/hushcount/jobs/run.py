@@ -2,50 +2,74 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from hushcount import signals
-from hushcount.errors import DataError
+from hushcount.errors import DataError, PrivacyWarning
 from hushcount.files.atomic import PathLike, refuse_same
 from hushcount.jobs.checkpoints import Checkpoint, check_resumable, check_same
 from hushcount.jobs.origin import Origin, Position
+from hushcount.keys.plain import MAX_KEY_BYTES, KeyLimit
 from hushcount.noise.bits import system_bits
 from hushcount.sources.bounded import BoundedSource
 from hushcount.sources.in_domain import SourceInDomain, readable_type
 from hushcount.sources.open import open_source
-from hushcount.sources.source import Batch, Source
+from hushcount.sources.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from hushcount.keys.domains import Domain
+    from hushcount.keys.memory import Data
     from hushcount.noise.bits import Bits
+    from hushcount.privacy import Budget
     from hushcount.shapes import Public, Sketch
     from hushcount.sources.duckdb.bounding import Bound
+    from hushcount.sources.source import Batch
 
 Progress = Callable[[int, int | None], None]
+FAR_BELOW = 0.1
+FEW = (
+    "delta is not far below 1 / number of events, so the guarantee is weak for data of this size."
+    " This message depends on the data: do not publish it."
+)
 Published = TypeVar("Published")
 Published_co = TypeVar("Published_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Which data to count, as `open_source` takes it."""
+    """Which data to count, as `open_source` takes it, and how much of each user.
 
-    data: Any = None
-    column: str | list[str] | None = None
+    `ordered` says whether the sketch depends on the order of rows. `bound` limits what each user contributes,
+    `with_users` keeps users beside keys, and `progress` is called while the rows of users are sorted.
+    """
+
+    data: Data = None
+    column: str | Sequence[str] | None = None
     format: str | None = None
     key_type: str = "auto"
     sql: str | None = None
+    max_key_bytes: int = MAX_KEY_BYTES
+    on_bad: str = "drop"
     user: str | None = None
     domain: Domain | None = None
-    bound: Bound | None = None  # of what each user contributes
-    with_users: bool = False  # for sketches that count users themselves
-    progress: Progress | None = None  # while the rows of each user are brought together
+    ordered: bool = True
+    bound: Bound | None = None
+    with_users: bool = False
+    progress: Progress | None = None
 
-    def open(self, state: Any = None) -> Source:
+    def __post_init__(self) -> None:
+        KeyLimit.of(self.max_key_bytes, self.on_bad)
+        if self.column is not None and not isinstance(self.column, str):
+            object.__setattr__(self, "column", list(self.column))
+
+    def open(self, state: Mapping[str, str] | None = None) -> Source:
         """Open the source; `state` of a stopped run gives its order again."""
         source = open_source(
             self.data,
@@ -55,6 +79,8 @@ class Request:
             sql=self.sql,
             user=self.user,
             state=state,
+            limit=KeyLimit.of(self.max_key_bytes, self.on_bad),
+            ordered=self.ordered,
         )
         if self.domain is not None:
             source = SourceInDomain(source, self.domain)
@@ -100,26 +126,25 @@ class Run:
             self.checkpoint.save(self.sketch, self.position())
 
     def _count(self, progress: Progress | None) -> None:
-        size = self.source.size
-        with closing(_generator(self.source.batches(self.rows))) as batches:
+        """Count batch after batch; a signal waits until a batch is counted whole."""
+        source, sketch, size = self.source, self.sketch, self.source.size
+        batches = source.batches(self.rows)
+        with closing(cast("Generator[Batch, None, None]", batches)):
             for batch in batches:
                 with signals.held():
-                    self._add(batch)
+                    self.broken = True
+                    if self.look is not None:
+                        self.look(batch.keys)
+                    sketch.update(batch.keys)
+                    self.rows += batch.rows
+                    self.broken = False
                 signals.check()
+                if self.max_events is not None:
+                    check_length(sketch.total, self.max_events)
                 if progress is not None:
                     progress(batch.bytes_read, size)
                 if self.checkpoint is not None and self.checkpoint.due:
                     self.save()
-
-    def _add(self, batch: Batch) -> None:
-        self.broken = True
-        if self.look is not None:
-            self.look(batch.keys)
-        self.sketch.update(batch.keys)
-        self.rows += batch.rows
-        self.broken = False
-        if self.max_events is not None:
-            check_length(self.sketch.total, self.max_events)
 
 
 def check_length(events: int, max_events: int | None) -> None:
@@ -131,15 +156,15 @@ def check_length(events: int, max_events: int | None) -> None:
         )
 
 
-def _generator(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
-    """The same batches; closing it closes them too."""
-    yield from batches
-
-
 class Ask(ABC, Generic[Published]):
     """What a job is asked for: all that is decided before any row is read, and what is done last."""
 
     request: Request
+
+    @property
+    @abstractmethod
+    def budget(self) -> Budget:
+        """What the release spends."""
 
     @property
     @abstractmethod
@@ -190,11 +215,18 @@ def run(
         reading = open_run(ask.request, sketch, checkpoint, ask.outputs)
         reading.max_events = ask.max_events
         ask.count(reading, progress)
+        warn_of_few(ask.budget, reading.sketch.total)
         whole = mechanism.release(reading.sketch.shape(), system_bits())
         with signals.held():  # a checkpoint that outlives its release would be released again
             done = ask.finish(whole, Origin.of(reading.source))
             reading.finish()
     return done
+
+
+def warn_of_few(budget: Budget, events: int) -> None:
+    """Warn the operator, and nobody else, that delta is not far below 1 / number of events."""
+    if budget.delta * max(events, 1) > FAR_BELOW:
+        warnings.warn(FEW, PrivacyWarning, stacklevel=3)
 
 
 def open_run(

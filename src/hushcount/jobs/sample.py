@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.run import Ask, Progress, Request, run
-from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
+from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
+from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.mechanisms.sampling.schemes import Pps, Ppswor, Scheme, rate_for_size
 from hushcount.privacy import Budget, check_delta
@@ -18,33 +18,15 @@ from hushcount.shapes import Public
 
 if TYPE_CHECKING:
     from hushcount.jobs.origin import Origin
+    from hushcount.keys.memory import Data
     from hushcount.releases.release import Release
     from hushcount.shapes import Sketch
 
 SCHEMES: dict[str, type[Pps] | type[Ppswor]] = {"pps": Pps, "ppswor": Ppswor}
 
 
-def common_settings(**values: Any) -> ReleaseSettings:
-    """What a sample shares with other releases; there is no sample with delta = 0."""
-    check_delta(values["delta"])
-    return ReleaseSettings(**values)
-
-
-@dataclass(frozen=True, slots=True)
-class SampleSettings:
-    """The sampling scheme, and what every release is asked for."""
-
-    scheme: Scheme
-    common: ReleaseSettings
-
-    def mechanism(self, public: Public) -> PrivateSample:
-        """Return the mechanism that draws the sample."""
-        budget = Budget(self.common.epsilon, self.common.delta)
-        return PrivateSample(budget, public.within(self.common.max_events), self.scheme)
-
-
 def sample(
-    data: Any = None,
+    data: Data = None,
     *,
     epsilon: float,
     delta: float,
@@ -57,36 +39,97 @@ def sample(
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
+    max_key_bytes: int = MAX_KEY_BYTES,
+    on_bad: str = "drop",
     confidence: float = 0.95,
     limit: int | None = None,
-    output: str | os.PathLike[str] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    output: PathLike | None = None,
+    checkpoint: PathLike | None = None,
     progress: Progress | None = None,
+    allow_large_delta: bool = False,
 ) -> Release:
-    """Sample the keys of `data` by count and release the sample with (epsilon, delta)-DP.
+    """Publish a sample of the keys, drawn by count, with (epsilon, delta)-differential privacy.
 
-    A key of count w is sampled with probability min(1, rate * w^power) ("pps") or 1 - exp(-rate *
-    w^power) ("ppswor"). `size` in place of `rate` is turned into one by `max_events`, a public bound on the
-    number of events. The draw is fresh and secret; protects one event, not one person. Memory grows with
-    the number of distinct keys. The table has the sanitised count, the most likely count with its interval,
-    and `estimate`, the count over the probability to be published: add it up for totals (`release.sum`).
+    A key of count w is sampled with probability min(1, rate * w^power) ("pps") or 1 - exp(-rate * w^power)
+    ("ppswor"). The draw is fresh and secret. Protects one event, not one person. Memory grows with the number
+    of distinct keys.
 
+    Parameters
+    ----------
+    data : path, frame, array or iterable, optional
+        What to count: a file, folder or glob ("-" for standard input), a pandas or polars frame, an
+        Arrow table, an array, or an ordered iterable of keys. Leave it out with `sql`.
+    epsilon : float
+        Limit on the privacy loss, such as 1; smaller is more private and noisier.
+    delta : float
+        Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.
+    column : str or list of str, optional
+        The column to count; a list counts combinations of columns. The only column need not be named.
+    rate : float, optional
+        The sampling rate. Give either `rate` or `size`.
+    size : int, optional
+        Sample at most about this many keys; `max_events` turns it into a rate.
+    power : float
+        The power of the count, 0 to 2.
+    scheme : {"pps", "ppswor"}
+        How the probability grows with the count.
+    max_events : int, optional
+        A bound on the number of events that may be known to all; more events are an error.
+    format : str, optional
+        The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
+    key_type : {"auto", "text", "int"}
+        How keys are read; keys of CSV and JSON files are text unless this is "int".
+    sql : str, optional
+        A DuckDB query whose rows are counted in place of `data`.
+    max_key_bytes : int
+        The longest key, in bytes.
+    on_bad : {"drop", "fail"}
+        Drop malformed and too long keys, or stop at the first.
+    confidence : float
+        The confidence of the intervals.
+    limit : int, optional
+        Keep at most this many rows; costs no privacy.
+    output : path, optional
+        Also write the table: .csv, .tsv, .parquet or .json.
+    checkpoint : path, optional
+        A file (raw data) in which progress is saved. A stopped run continues from it; it is removed when the
+        release has been written.
+    progress : callable, optional
+        `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
+    allow_large_delta : bool
+        Take a delta above 0.01, which protects almost nobody.
+
+    Returns
+    -------
+    Release
+        The table has the sanitised count, the most likely count with its interval, and `estimate`, the count
+        divided by the probability that such a key is published: add it up for totals, or use `release.sum`.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule; nothing has been read then.
+    DataError
+        If the data cannot be read or used; nothing has been released then.
+
+    Examples
+    --------
     >>> release = sample(["tea"] * 5000 + ["milk"] * 3000 + ["salt"], rate=0.01, epsilon=1.0, delta=1e-12)
     >>> release.table["key"].to_pylist()
     ['tea', 'milk']
     """
-    chosen = make_scheme(scheme, rate, size, power, max_events)
-    common = common_settings(
-        epsilon=epsilon,
-        delta=delta,
-        max_events=max_events,
-        confidence=confidence,
-        limit=limit,
-        output=output,
-    )
-    columns = column if column is None or isinstance(column, str) else list(column)
-    request = Request(data, columns, format, key_type, sql)
-    return count_and_sample(request, SampleSettings(chosen, common), checkpoint=checkpoint, progress=progress)
+    return sample_of(dict(locals()))
+
+
+def sample_of(values: dict[str, Any]) -> Release:
+    """Do what the parameters of `sample` ask for."""
+    check_delta(values["delta"])  # there is no sample with delta = 0
+    scheme = {name: values.pop(name) for name in ("scheme", "rate", "size", "power")}
+    chosen = make_scheme(**scheme, max_events=values["max_events"])
+    common = taken(ReleaseSettings, values)
+    checkpoint, progress = values.pop("checkpoint"), values.pop("progress")
+    request = replace(taken(Request, values), ordered=False)
+    return run(SampleAsk(request, chosen, common), checkpoint, progress)
 
 
 def make_scheme(
@@ -104,33 +147,28 @@ def make_scheme(
     return SCHEMES[scheme](rate_for_size(size or 0, power, max_events or 0), power)
 
 
-def count_and_sample(
-    request: Request,
-    settings: SampleSettings,
-    *,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> Release:
-    """Count, sample, write, and only then give up the checkpoint."""
-    return run(SampleAsk(request, settings), checkpoint, progress)
-
-
 @dataclass(frozen=True, slots=True)
 class SampleAsk(Ask["Release"]):
     """A weighted sample of the keys."""
 
     request: Request
-    settings: SampleSettings
+    scheme: Scheme
+    settings: ReleaseSettings
+
+    @property
+    def budget(self) -> Budget:
+        """What the sample spends."""
+        return self.settings.budget
 
     @property
     def outputs(self) -> tuple[PathLike | None, ...]:
         """The table."""
-        return (self.settings.common.output,)
+        return (self.settings.output,)
 
     @property
     def max_events(self) -> int | None:
         """The public bound on the number of events."""
-        return self.settings.common.max_events
+        return self.settings.max_events
 
     def sketch(self) -> Sketch:
         """Return a sketch of exact counts."""
@@ -138,8 +176,8 @@ class SampleAsk(Ask["Release"]):
 
     def mechanism(self, public: Public) -> PrivateSample:
         """Return the mechanism that draws the sample."""
-        return self.settings.mechanism(public)
+        return PrivateSample(self.budget, public.within(self.max_events), self.scheme)
 
     def finish(self, whole: Release, origin: Origin) -> Release:
         """Return the sample as asked, written where asked."""
-        return self.settings.common.written(self.settings.common.finished(whole, origin))
+        return self.settings.written(self.settings.finished(whole, origin))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import check_writable
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES
-from hushcount.mechanisms.registry import MECHANISMS, budget_for, prepare
+from hushcount.mechanisms.registry import MECHANISMS, prepare
 from hushcount.privacy import (
     LARGEST_COUNT,
     Budget,
+    budget_for,
     check_confidence,
     check_count,
     check_max_events,
+    check_strength,
+    weaknesses,
 )
 from hushcount.releases.writers import check_output
 from hushcount.sources.in_domain import DROPPED, check_keys, read_domain
@@ -24,6 +27,8 @@ from hushcount.sources.in_domain import DROPPED, check_keys, read_domain
 if TYPE_CHECKING:
     from hushcount.jobs.origin import Origin
     from hushcount.keys.columns import KeyColumns
+    from hushcount.keys.domains import Domain
+    from hushcount.keys.memory import Data
     from hushcount.mechanisms.base import Prepared
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Sketch
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from hushcount.sketches.tracked import TrackedSketch
 
 COUNTERS = 131072
+Settings = TypeVar("Settings")
 KINDS = ("space-saving", "misra-gries", "exact")
 
 
@@ -48,9 +54,11 @@ class ReleaseSettings:
     limit: int | None = None
     min_count: int | None = None
     output: str | os.PathLike[str] | None = None
-    domain: Any = None
+    domain: Domain | Data = None
+    allow_large_delta: bool = False
 
     def __post_init__(self) -> None:
+        check_strength(self.budget, self.allow_large_delta)
         check_max_events(self.max_events, self.budget.delta)
         check_confidence(self.confidence)
         check_mechanism(self.mechanism)
@@ -65,10 +73,12 @@ class ReleaseSettings:
     @property
     def budget(self) -> Budget:
         """What the release spends."""
-        return budget_for(self.epsilon, self.delta, self.domain)
+        return budget_for(self.epsilon, self.delta, self.domain is not None)
 
     def with_domain(self, key_type: str) -> ReleaseSettings:
-        """The same with the domain read, where it was the name of a file; its keys are of this type."""
+        """Return the same with the domain read, if it was the name of a file; its keys are of this type."""
+        if self.domain is None:
+            return self
         return replace(self, domain=read_domain(self.domain, key_type))
 
     @property
@@ -102,9 +112,10 @@ class ReleaseSettings:
         return TrackedSketch(kind, counters, plan.depth, plan.width)
 
     def finished(self, whole: Release, origin: Origin) -> Release:
-        """A release with its keys as columns, cut and noted as asked."""
-        keys = whole.keys.column("key").combine_chunks()
-        return self.shown(whole.with_keys(origin.decode(keys)).with_notes(*origin.notes))
+        """Return a release with its keys as columns, its notes, and the rows and intervals asked for."""
+        keys = origin.decode(whole.keys.column("key").combine_chunks())
+        notes = (*origin.notes, *weaknesses(self.budget))
+        return whole.finished(keys, notes, (self.min_count, self.limit), self.confidence)
 
     def written(self, release: Release) -> Release:
         """The release, written to the output if there is one."""
@@ -112,13 +123,11 @@ class ReleaseSettings:
             release.write(self.output)
         return release
 
-    def shown(self, whole: Release) -> Release:
-        """The rows and intervals asked for; a function of what is private already."""
-        if self.min_count is not None:
-            whole = whole.at_least(self.min_count)
-        if self.limit is not None:
-            whole = whole.limit(self.limit)
-        return whole.at_confidence(self.confidence)
+
+def taken(kind: type[Settings], values: dict[str, Any]) -> Settings:
+    """Return settings of one kind, made of the values of their names, which are taken out of `values`."""
+    names = [field.name for field in fields(kind) if field.name in values]  # type: ignore[arg-type]
+    return kind(**{name: values.pop(name) for name in names})
 
 
 def check_mechanism(name: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -12,19 +11,22 @@ from hushcount.files.atomic import PathLike
 from hushcount.jobs.dealing import COUNTERS as SHARD_COUNTERS
 from hushcount.jobs.dealing import Partitioning
 from hushcount.jobs.run import Ask, Progress, Request, run
-from hushcount.jobs.settings import COUNTERS, ReleaseSettings
+from hushcount.jobs.settings import COUNTERS, ReleaseSettings, taken
 from hushcount.jobs.spark import is_frame
-from hushcount.jobs.users import NO_USERS, UserAsk, UserSettings, plan_users
+from hushcount.jobs.users import UserAsk, UserSettings, plan_users
+from hushcount.keys.plain import MAX_KEY_BYTES
 
 if TYPE_CHECKING:
     from hushcount.jobs.origin import Origin
+    from hushcount.keys.memory import Data
     from hushcount.mechanisms.base import Prepared
+    from hushcount.privacy import Budget
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Sketch
 
 
 def top(
-    data: Any = None,
+    data: Data = None,
     *,
     epsilon: float,
     delta: float,
@@ -35,78 +37,119 @@ def top(
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
+    max_key_bytes: int = MAX_KEY_BYTES,
+    on_bad: str = "drop",
     confidence: float = 0.95,
     limit: int | None = None,
     min_count: int | None = None,
-    output: str | os.PathLike[str] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    output: PathLike | None = None,
+    checkpoint: PathLike | None = None,
     progress: Progress | None = None,
-    domain: Any = None,
+    domain: Data = None,
     user: str | None = None,
     max_keys: int | None = None,
     keep_duplicates: bool = False,
     exact: bool = False,
     count: str = "users",
     max_events_per_user: int | None = None,
+    allow_large_delta: bool = False,
 ) -> Release:
-    """Count the keys of `data` in one pass and release the heavy ones with (epsilon, delta)-DP.
+    """Publish the most frequent keys of `data` with (epsilon, delta)-differential privacy.
 
-    Protects one event, not one person; with `user`, a column, one user with at most `max_keys` keys, each
-    counted once. `data` is a path ("-" for standard input), folder or glob, a frame
-    (Spark counts its own), an array or an ordered iterable; or `sql` is a DuckDB query. `counters` bounds
-    the memory (131072 unless given, on Spark 16384 per shard; mechanisms for exact counts have no bound).
-    `max_events` is a public bound on the number of events. `domain`, all keys that can occur ("A..B", a
-    list, or a file of one key a line), goes with delta = 0. `limit` and `min_count` cut the table after the
-    release. `output` is written before `checkpoint` is removed; a checkpoint that is found continues the
-    run that left it. `progress(done, size)` is told bytes.
+    Protects one event, not one person; with `user` it protects one user. Counts in one pass and bounded
+    memory.
 
+    Parameters
+    ----------
+    data : path, frame, array or iterable, optional
+        What to count: a file, folder or glob ("-" for standard input), a pandas, polars or Spark
+        frame, an Arrow table, an array, or an ordered iterable of keys. Leave it out with `sql`.
+    epsilon : float
+        Limit on the privacy loss, such as 1; smaller is more private and noisier.
+    delta : float
+        Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.
+    column : str or list of str, optional
+        The column to count; a list counts combinations of columns. The only column need not be named.
+    counters : int, optional
+        Counters kept in memory (131072; on Spark 16384 per shard). More counters find rarer keys.
+    mechanism : str, optional
+        How noise is added; `hushcount explain` describes each. The default is "floor".
+    max_events : int, optional
+        A bound on the number of events that may be known to all; more events are an error.
+    format : str, optional
+        The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
+    key_type : {"auto", "text", "int"}
+        How keys are read; keys of CSV and JSON files are text unless this is "int".
+    sql : str, optional
+        A DuckDB query whose rows are counted in place of `data`.
+    max_key_bytes : int
+        The longest key, in bytes.
+    on_bad : {"drop", "fail"}
+        Drop malformed and too long keys, or stop at the first.
+    confidence : float
+        The confidence of the intervals.
+    limit : int, optional
+        Keep at most this many rows; costs no privacy.
+    min_count : int, optional
+        Keep only rows with a noisy count of at least this; costs no privacy.
+    output : path, optional
+        Also write the table: .csv, .tsv, .parquet or .json.
+    checkpoint : path, optional
+        A file (raw data) in which progress is saved. A stopped run continues from it; it is removed when the
+        release has been written.
+    progress : callable, optional
+        `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
+    domain : "A..B", range, list of keys or path, optional
+        All keys that can occur, known to everybody; it requires delta = 0.
+    user : str, optional
+        The column that tells whose row it is. It requires `max_keys`, or with count="events"
+        `max_events_per_user`.
+    max_keys : int, optional
+        Keep at most this many different keys of each user, chosen by a keyed hash, each counted once.
+    keep_duplicates : bool
+        Keep at most `max_keys` rows of each user, equal ones too, and count rows.
+    exact : bool
+        With `user`: allow exact counts of all keys; memory grows with their number.
+    count : {"users", "events"}
+        With `user`: count the users of a key, or their events.
+    max_events_per_user : int, optional
+        With count="events": keep at most this many events of each user.
+    allow_large_delta : bool
+        Take a delta above 0.01, which protects almost nobody.
+
+    Returns
+    -------
+    Release
+        The table with its guarantee, accuracy and notes.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule; nothing has been read then.
+    DataError
+        If the data cannot be read or used; nothing has been released then.
+
+    Examples
+    --------
     >>> release = top(["tea"] * 500 + ["milk"] * 300 + ["salt"], epsilon=1.0, delta=1e-6)
     >>> release.table["key"].to_pylist()
     ['tea', 'milk']
     """
-    settings = ReleaseSettings(
-        epsilon=epsilon,
-        delta=delta,
-        mechanism=mechanism,
-        max_events=max_events,
-        confidence=confidence,
-        limit=limit,
-        min_count=min_count,
-        output=output,
-        domain=domain,
-    )
-    users = UserSettings(
-        user=user,
-        max_keys=max_keys,
-        keep_duplicates=keep_duplicates,
-        exact=exact,
-        count=count,
-        max_events_per_user=max_events_per_user,
-    )
-    columns = column if column is None or isinstance(column, str) else list(column)
-    request = Request(data, columns, format, key_type, sql)
-    return count_and_release(
-        request, settings, users=users, counters=counters, checkpoint=checkpoint, progress=progress
-    )
+    return top_of(dict(locals()))
 
 
-def count_and_release(
-    request: Request,
-    settings: ReleaseSettings,
-    *,
-    users: UserSettings = NO_USERS,
-    counters: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> Release:
-    """Count, release, write, and only then give up the checkpoint. Spark counts its own frames."""
-    if is_frame(request.data):
+def top_of(values: dict[str, Any], partitioning: Partitioning | None = None) -> Release:
+    """Do what the parameters of `top` ask for; Spark counts its own frames, and files if it is told how."""
+    settings, users = taken(ReleaseSettings, values), taken(UserSettings, values)
+    checkpoint, progress, counters = (values.pop(name) for name in ("checkpoint", "progress", "counters"))
+    request = taken(Request, values)
+    if is_frame(request.data) and partitioning is None:
+        partitioning = Partitioning(user=users.user)
+    if partitioning is not None:
         from hushcount.jobs.spark.release import count_on_spark
 
-        rule = Partitioning(user=users.user)
-        return count_on_spark(
-            request, rule, SHARD_COUNTERS if counters is None else counters, (settings, users), checkpoint
-        )
+        size = SHARD_COUNTERS if counters is None else counters
+        return count_on_spark(request, partitioning, size, (settings, users), checkpoint)
     counters = COUNTERS if counters is None else counters
     settings = settings.with_domain(request.key_type)
     request = replace(request, domain=settings.domain)
@@ -133,6 +176,11 @@ class TopAsk(Ask["Release"]):
     def outputs(self) -> tuple[PathLike | None, ...]:
         """The table."""
         return (self.settings.output,)
+
+    @property
+    def budget(self) -> Budget:
+        """What the table spends."""
+        return self.settings.budget
 
     @property
     def max_events(self) -> int | None:

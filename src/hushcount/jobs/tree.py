@@ -2,123 +2,49 @@
 
 from __future__ import annotations
 
-import math
-import os
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import Outputs, PathLike, check_writable
-from hushcount.hierarchies.base import check_on_bad, good_leaves
+from hushcount.files.atomic import PathLike
+from hushcount.hierarchies.base import good_leaves
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.jobs.leaves import SortedLeaves
-from hushcount.jobs.run import Ask, Progress, Request, run
-from hushcount.privacy import Budget, check_confidence, check_count, check_max_events
-from hushcount.releases.views.icicle import check_plot, prepare_icicle
-from hushcount.releases.writers import check_output
+from hushcount.jobs.run import Ask, Progress, Request, check_length, run
+from hushcount.jobs.settings import taken
+from hushcount.jobs.tree_settings import TreeSettings
+from hushcount.keys.plain import MAX_KEY_BYTES
+from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
+from hushcount.noise.bits import system_bits
+from hushcount.privacy import (
+    Budget,
+)
 from hushcount.shapes import Public
+from hushcount.sketches.levels import HierarchySketch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from hushcount.hierarchies.base import Hierarchy
     from hushcount.jobs.origin import Origin
     from hushcount.jobs.run import Run
+    from hushcount.keys.memory import Data
     from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
-    from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
     from hushcount.releases.tree import TreeRelease
     from hushcount.shapes import Sketch
 
 COUNTERS = 16384
-METHODS = ("offline", "streaming")
 COLUMNS = "columns:"
-ON_BAD_NOTES = {
-    "drop": "Malformed keys are dropped.",
-    "fail": "A malformed key stops the run, and that it did not is outside the guarantee.",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeSettings:
-    """Budget, threshold and method of a tree, and what is done with it once it is private."""
-
-    epsilon: float
-    delta: float
-    threshold: int | None = None
-    share: float | None = None
-    max_events: int | None = None
-    method: str = "offline"
-    counters: int | None = None
-    on_bad: str = "drop"
-    confidence: float = 0.95
-    output: str | os.PathLike[str] | None = None
-    plot: str | os.PathLike[str] | None = None
-
-    def __post_init__(self) -> None:
-        check_max_events(self.max_events, self.budget.delta)
-        check_confidence(self.confidence)
-        check_on_bad(self.on_bad)
-        if self.method not in METHODS:
-            raise ParameterError(f"method must be one of {', '.join(METHODS)}, got {self.method}.")
-        if self.counters is not None and self.method == "offline":
-            raise ParameterError("counters goes with method streaming; offline counts all keys.")
-        self.least_residual()
-        for path, check in ((self.output, check_output), (self.plot, check_plot)):
-            if path is not None:
-                check(path)
-                check_writable(path)
-
-    @property
-    def budget(self) -> Budget:
-        """What the release spends."""
-        return Budget(self.epsilon, self.delta)
-
-    def least_residual(self) -> int:
-        """The threshold: given, or a share of the public bound on the number of events."""
-        if (self.threshold is None) == (self.share is None):
-            raise ParameterError(
-                f"Give either threshold or share, got threshold = {self.threshold} and share = {self.share}."
-            )
-        if self.threshold is not None:
-            return check_count("threshold", self.threshold)
-        return _of_share(self.share, self.max_events)
-
-    def mechanism(self, public: Public) -> HierarchyRelease | LevelFloorRelease:
-        """Return the mechanism of this method, or raise if the threshold is too small."""
-        if self.method == "offline":
-            from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
-
-            return HierarchyRelease(self.budget, public, self.least_residual())
-        from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
-
-        return LevelFloorRelease(self.budget, public, self.least_residual())
-
-    def finished(self, whole: TreeRelease, notes: tuple[str, ...]) -> TreeRelease:
-        """The tree with its notes and intervals as asked, written where asked."""
-        tree = whole.with_notes(ON_BAD_NOTES[self.on_bad], *notes).at_confidence(self.confidence)
-        with Outputs() as outputs:
-            if self.output is not None:
-                tree.prepare(self.output, outputs)
-            if self.plot is not None:
-                prepare_icicle(tree, self.plot, outputs)
-            outputs.commit()
-        return tree
-
-
-def _of_share(share: Any, max_events: int | None) -> int:
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-        raise ParameterError(f"share must be a number above 0 and at most 1, got {share}.")
-    if max_events is None:
-        raise ParameterError("share needs max_events, the public bound it is a share of, got None.")
-    return math.ceil(share * max_events)
 
 
 def tree(
-    data: Any = None,
+    data: Data = None,
     *,
-    hierarchy: Any,
+    hierarchy: Hierarchy | str | Callable[[str], str],
     epsilon: float,
     delta: float,
-    column: str | list[str] | None = None,
+    column: str | Sequence[str] | None = None,
     height: int | None = None,
     threshold: int | None = None,
     share: float | None = None,
@@ -129,59 +55,117 @@ def tree(
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
+    max_key_bytes: int = MAX_KEY_BYTES,
     confidence: float = 0.95,
-    output: str | os.PathLike[str] | None = None,
-    plot: str | os.PathLike[str] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    output: PathLike | None = None,
+    plot: PathLike | None = None,
+    checkpoint: PathLike | None = None,
     progress: Progress | None = None,
+    allow_large_delta: bool = False,
 ) -> TreeRelease:
-    """Release the hierarchical heavy hitters of `data` with (epsilon, delta)-DP.
+    """Publish the heavy nodes of a hierarchy over the keys with (epsilon, delta)-differential privacy.
 
-    `hierarchy` is a name ("ipv4/8", "domain", "path/4", "date", "columns:country,city",
-    "parents:FILE.csv") or a function key -> parent with a `height`. A node is published if its noisy
-    residual (its count without what published descendants hold) reaches `threshold`, or `share` of
-    `max_events`. "offline" counts all keys, out of core; "streaming" keeps `counters` of each level.
-    Protects one event, not one person.
+    A node is published if its noisy residual, its count without what published descendants hold, reaches the
+    threshold. Protects one event, not one person.
 
+    Parameters
+    ----------
+    data : path, frame, array or iterable, optional
+        What to count: a HierarchySketch, a file, folder or glob ("-" for standard input), a pandas
+        or polars frame, an Arrow table, an array, or an ordered iterable of keys. Leave it out with
+        `sql`.
+    hierarchy : str, function or hierarchy
+        "ipv4/8", "ipv6/16", "domain", "path/4", "date", "columns:country,city", "parents:FILE.csv", or a
+        function that returns the parent of a key, with `height`.
+    epsilon : float
+        Limit on the privacy loss, such as 1; smaller is more private and noisier.
+    delta : float
+        Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.
+    column : str or list of str, optional
+        The column to count; a list counts combinations of columns. The only column need not be named.
+    height : int, optional
+        The number of levels below the root, for a function or a parent table.
+    threshold : int, optional
+        The smallest noisy residual of a published node. Give either `threshold` or `share`.
+    share : float, optional
+        The threshold as a share of `max_events`.
+    max_events : int, optional
+        A bound on the number of events that may be known to all; more events are an error.
+    method : {"offline", "streaming"}
+        Count all keys, out of core, or keep `counters` counters per level in one pass.
+    counters : int, optional
+        Streaming: counters per level (16384).
+    on_bad : {"drop", "fail"}
+        Drop malformed and too long keys, or stop at the first.
+    format : str, optional
+        The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
+    key_type : {"auto", "text", "int"}
+        How keys are read; keys of CSV and JSON files are text unless this is "int".
+    sql : str, optional
+        A DuckDB query whose rows are counted in place of `data`.
+    max_key_bytes : int
+        The longest key, in bytes.
+    confidence : float
+        The confidence of the intervals.
+    output : path, optional
+        Also write the table: .csv, .tsv, .parquet or .json.
+    plot : path, optional
+        Also draw the tree as an icicle: .svg.
+    checkpoint : path, optional
+        A file (raw data) in which progress is saved. Streaming only: a stopped run continues
+        from it, and it is removed when the release has been written.
+    progress : callable, optional
+        `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
+    allow_large_delta : bool
+        Take a delta above 0.01, which protects almost nobody.
+
+    Returns
+    -------
+    TreeRelease
+        The published nodes with residuals, totals and intervals.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule; nothing has been read then.
+    DataError
+        If the data cannot be read or used; nothing has been released then.
+
+    Examples
+    --------
     >>> visits = ["/shop/tea"] * 900 + [f"/shop/{item}" for item in range(800)] + ["/about"] * 700
     >>> release = tree(visits, hierarchy="path/2", threshold=200, epsilon=1.0, delta=1e-9)
     >>> release.nodes.to_pylist()
     ['/shop', '/shop/tea', '/about/·']
     """
-    settings = TreeSettings(
-        epsilon=epsilon,
-        delta=delta,
-        threshold=threshold,
-        share=share,
-        max_events=max_events,
-        method=method,
-        counters=counters,
-        on_bad=on_bad,
-        confidence=confidence,
-        output=output,
-        plot=plot,
-    )
-    request = Request(data, column, format, key_type, sql)
-    wanted = parse_hierarchy(hierarchy, height)
-    return count_and_release(request, wanted, settings, checkpoint=checkpoint, progress=progress)
+    return tree_of(dict(locals()))
 
 
-def count_and_release(
-    request: Request,
-    hierarchy: Hierarchy,
-    settings: TreeSettings,
-    *,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> TreeRelease:
-    """Count, release, write, and only then give up the checkpoint."""
+def tree_of(values: dict[str, Any]) -> TreeRelease:
+    """Do what the parameters of `tree` ask for."""
+    checkpoint, progress = values.pop("checkpoint"), values.pop("progress")
+    hierarchy = parse_hierarchy(values.pop("hierarchy"), values.pop("height"))
+    on_bad = values["on_bad"]
+    settings = taken(TreeSettings, values)
+    request = with_columns(taken(Request, values | {"on_bad": on_bad}), hierarchy)
+    if isinstance(request.data, HierarchySketch):
+        return _released(request.data, hierarchy, settings)
     if settings.method == "offline" and checkpoint is not None:
         raise ParameterError("checkpoint goes with method streaming; an offline tree begins anew.")
-    settings.mechanism(Public(height=hierarchy.height))  # refuse a threshold before a source is opened
-    request = with_columns(request, hierarchy)
     if settings.method == "offline":
-        return run(OfflineTreeAsk(request, hierarchy, settings), progress=progress)
+        return run(OfflineTreeAsk(replace(request, ordered=False), hierarchy, settings), progress=progress)
     return run(TreeAsk(request, hierarchy, settings, checkpoint is not None), checkpoint, progress)
+
+
+def _released(sketch: HierarchySketch, hierarchy: Hierarchy, settings: TreeSettings) -> TreeRelease:
+    """Release a sketch that the caller has counted; its hierarchy must be the one that is named."""
+    if sketch.hierarchy.name != hierarchy.name:
+        raise ParameterError(
+            f"hierarchy must be that of the sketch, {sketch.hierarchy.name}, got {hierarchy.name}."
+        )
+    mechanism = LevelFloorRelease(settings.budget, sketch.public(), settings.least_residual())
+    check_length(sketch.total, settings.max_events)
+    return settings.finished(mechanism.release(sketch.shape(), system_bits()), ())
 
 
 def with_columns(request: Request, hierarchy: Hierarchy) -> Request:
@@ -214,14 +198,17 @@ class TreeAsk(Ask["TreeRelease"]):
         return (self.settings.output, self.settings.plot)
 
     @property
+    def budget(self) -> Budget:
+        """What the tree spends."""
+        return self.settings.budget
+
+    @property
     def max_events(self) -> int | None:
         """The public bound on the number of events."""
         return self.settings.max_events
 
     def sketch(self) -> Sketch:
         """Return an empty sketch of all levels; one that will be saved needs a hierarchy that has a name."""
-        from hushcount.sketches.levels import HierarchySketch
-
         counters = self.settings.counters
         sketch = HierarchySketch(self.hierarchy, COUNTERS if counters is None else counters)
         if self.saved:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hushcount.jobs.origin import Origin
     from hushcount.jobs.settings import ReleaseSettings
     from hushcount.mechanisms.base import Prepared
+    from hushcount.privacy import Budget
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Sketch
     from hushcount.sketches.exact import UserHistogram
@@ -60,9 +61,11 @@ class UserSettings:
     def _refuse_without_user(self) -> None:
         for name in ("max_keys", "keep_duplicates", "exact", "max_events_per_user"):
             if getattr(self, name):
-                raise ParameterError(f"{name} needs user, a column, got None.")
+                raise ParameterError(f"{name} limits what each user contributes, so it needs user, a column.")
         if self.max_keys is not None or self.max_events_per_user is not None or self.count != "users":
-            raise ParameterError("max_keys, max_events_per_user and count need user, a column, got None.")
+            raise ParameterError(
+                "max_keys, max_events_per_user and count are for users, so they need user, a column."
+            )
 
     @property
     def counts_users(self) -> bool:
@@ -157,6 +160,11 @@ class UserAsk(Ask["Release"]):
     def outputs(self) -> tuple[PathLike | None, ...]:
         """The table."""
         return (self.plan.settings.output,)
+
+    @property
+    def budget(self) -> Budget:
+        """What the table spends."""
+        return self.plan.settings.budget
 
     @property
     def max_events(self) -> int | None:

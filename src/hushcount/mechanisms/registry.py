@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.mechanisms.base import Claiming, Mechanism, Prepared, check_kind
 from hushcount.mechanisms.users import GroupRelease
-from hushcount.privacy import USER, Budget, check_delta
+from hushcount.privacy import USER, Budget
 from hushcount.registry import Registry
 from hushcount.shapes import (
     Cells,
@@ -25,7 +25,6 @@ from hushcount.shapes import (
 )
 
 if TYPE_CHECKING:
-    from hushcount.keys.domains import Domain
     from hushcount.shapes import Public, Shape
 
 _COUNTERS, _HISTOGRAMS = "hushcount.mechanisms.counters", "hushcount.mechanisms.histograms"
@@ -107,21 +106,6 @@ def prepare(name: str | None, budget: Budget, public: Public) -> Prepared:
     if public.unit == USER and ManyKeys not in chosen.accepts:
         return GroupRelease(budget, public, chosen)
     return chosen(budget, public)
-
-
-def budget_for(epsilon: float, delta: float, domain: Domain | object | None = None) -> Budget:
-    """Return the budget of a release: a public domain requires delta = 0, and delta = 0 a public domain."""
-    zero = isinstance(delta, int | float) and not isinstance(delta, bool) and delta == 0
-    if domain is None:
-        if zero:
-            raise ParameterError(
-                f"delta must be strictly between 0 and 1, got {delta}; or give a public domain."
-            )
-        return Budget(epsilon, delta)
-    if not zero:
-        check_delta(delta)
-        raise ParameterError(f"delta must be 0 with a public domain, got {delta}.")
-    return Budget.pure(epsilon)
 
 
 def _named(name: str | None, public: Public) -> str:

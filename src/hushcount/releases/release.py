@@ -240,6 +240,30 @@ class Release(Published):
         mask = pc.greater_equal(self.counts, smallest)
         return replace(self, keys=self.keys.filter(mask), counts=self.counts.filter(mask), whole=False)
 
+    def finished(
+        self, keys: pa.Table, notes: tuple[str, ...], cut: tuple[int | None, int | None], confidence: float
+    ) -> Release:
+        """Return the release as it was asked for: a function of what is private already.
+
+        Parameters
+        ----------
+        keys : pyarrow.Table
+            The keys as columns, one row for each row of the release.
+        notes : tuple of str
+            Public sentences about how rows became events.
+        cut : (int or None, int or None)
+            The smallest noisy count to keep, and the number of rows to keep.
+        confidence : float
+            The confidence of the intervals.
+        """
+        shown = self.with_keys(keys).with_notes(*notes)
+        smallest, rows = cut
+        if smallest is not None:
+            shown = shown.at_least(smallest)
+        if rows is not None:
+            shown = shown.limit(rows)
+        return shown.at_confidence(confidence)
+
     def to_dict(self) -> dict[str, object]:
         """Return the whole release as plain, versioned values."""
         return {

@@ -44,10 +44,18 @@ def test_what_does_not_work_yet_is_not_there(capfd, name):
     ("arguments", "sentence"),
     [
         (("nothing",), "No such command 'nothing'."),
-        (("top", "a.csv", "--delta", "1e-6"), "--epsilon must be given; it has no default."),
-        (("top", "a.csv", "--epsilon", "1"), "--delta must be given; it has no default."),
+        (
+            ("top", "a.csv", "--delta", "1e-6"),
+            "--epsilon must be given: limit on the privacy loss, such as"
+            " 1; smaller is more private and noisier. The README says how to choose it.",
+        ),
+        (
+            ("top", "a.csv", "--epsilon", "1"),
+            "--delta must be given: probability with which that limit may fail, such as 1e-8; keep it"
+            " far below 1 / number of people. The README says how to choose it.",
+        ),
         (("release", *BUDGET), "SKETCH must be given."),
-        (("sketch", "a.csv"), "--output must be given; it has no default."),
+        (("sketch", "a.csv"), "--output must be given: the sketch file to write."),
         (("top", *BUDGET), "Give either FILE (- for standard input) or --sql."),
         (("top", "a.csv", "--sql", "SELECT 1", *BUDGET), "Give either FILE (- for standard input) or --sql."),
         (("top", "a.csv", *BUDGET, "--nothing"), "No such option '--nothing'."),
@@ -93,7 +101,7 @@ def broken(monkeypatch):
     def break_down(*_):
         raise RuntimeError("secret")
 
-    monkeypatch.setattr("hushcount.cli.options.request", break_down)
+    monkeypatch.setattr("hushcount.cli.options.data", break_down)
 
 
 def test_unexpected_failures_show_no_data(capfd, broken):

@@ -67,16 +67,13 @@ def test_refusals(options, sentence):
     assert str(refused.value) == sentence
 
 
-def test_the_command_keeps_as_many_counters_as_the_function():
+def test_counters_by_default():
     """131072 counters in each of 64 shards would be eight million rows on the driver."""
     import inspect
 
-    from hushcount.cli import options
+    from hushcount.jobs import top
     from hushcount.jobs.spark import release
-    from hushcount.jobs.top import top
 
-    by_default = inspect.signature(release.top).parameters["counters"].default
-    assert options.counters({"counters": None}, Partitioning()) == by_default == 16384
-    assert options.counters({"counters": None}, None) == 131072
-    assert inspect.signature(top).parameters["counters"].default is None  # it depends on the data
-    assert options.counters({"counters": 77}, Partitioning()) == 77
+    assert inspect.signature(release.top).parameters["counters"].default == top.SHARD_COUNTERS == 16384
+    assert top.COUNTERS == 131072
+    assert inspect.signature(top.top).parameters["counters"].default is None  # it depends on the engine

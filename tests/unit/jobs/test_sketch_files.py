@@ -68,7 +68,7 @@ def test_release_refuses(run):
     code, _, err = run("release", "a.hc", *BUDGET, "--max-events", "1000")
     assert code == 1
     assert err == (
-        "The sketch holds more than max_events = 1000 events, so nothing was released;"
+        "The sketch holds more than --max-events = 1000 events, so nothing was released;"
         " this message itself reveals that, outside the guarantee.\n"
     )
     code, _, err = run("release", "a.hc", *BUDGET, "--mechanism", "laplace-threshold")

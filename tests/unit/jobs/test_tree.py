@@ -170,7 +170,7 @@ REFUSED = {
         {"counters": 9},
         r"^counters goes with method streaming; offline counts all keys\.$",
     ),
-    "on_bad": ({"on_bad": "guess"}, r"^on_bad must be one of drop, fail, got 'guess'\.$"),
+    "on_bad": ({"on_bad": "guess"}, r"^on_bad must be one of drop, fail, got guess\.$"),
     "plot": ({"plot": "a.png"}, r"^plot must end in \.svg, got a\.png\.$"),
     "output": ({"output": "a.png"}, r"^output must end in one of .*, got a\.png\.$"),
     "checkpoint": (

@@ -122,9 +122,12 @@ def test_bounds():
             "epsilon is too small for mechanism gaussian, got 1e-07.",
         ),
         ({"user": "user", "max_keys": True}, "max_keys must be a whole number, got True."),
-        ({"max_keys": 3}, "max_keys needs user, a column, got None."),
-        ({"exact": True}, "exact needs user, a column, got None."),
-        ({"count": "events"}, "max_keys, max_events_per_user and count need user, a column, got None."),
+        ({"max_keys": 3}, "max_keys limits what each user contributes, so it needs user, a column."),
+        ({"exact": True}, "exact limits what each user contributes, so it needs user, a column."),
+        (
+            {"count": "events"},
+            "max_keys, max_events_per_user and count are for users, so they need user, a column.",
+        ),
         ({"count": "clicks"}, "count must be one of users, events, got clicks."),
         (
             {"user": "user", "count": "events", "max_keys": 3},

@@ -57,7 +57,18 @@ def oracle() -> None:
 
 
 @oracle.command(name=BUILD, epilog=EPILOG)
-@options.options(options.FILE, *options.SOURCE, options.EPSILON, DELTA, KIND, DEPTH, WIDTH, LIKE, OUTPUT)
+@options.options(
+    options.FILE,
+    *options.SOURCE,
+    options.EPSILON,
+    DELTA,
+    options.ALLOW_LARGE_DELTA,
+    KIND,
+    DEPTH,
+    WIDTH,
+    LIKE,
+    OUTPUT,
+)
 def build(**values: Any) -> None:
     """Count the keys of FILE into cells, add noise, and write them as an oracle.
 
@@ -65,20 +76,12 @@ def build(**values: Any) -> None:
     It protects one event, not one person.
     """
     from hushcount.cli import show
-    from hushcount.jobs.oracle import oracle as make
+    from hushcount.jobs.oracle import oracle_of
     from hushcount.releases.views.words import headline
 
-    wanted = options.request(values)
+    show.begin()
     with show.progress_bar() as progress:
-        made = make(
-            wanted.data,
-            column=wanted.column,  # type: ignore[arg-type]
-            format=wanted.format,
-            key_type=wanted.key_type,
-            sql=wanted.sql,
-            progress=progress,
-            **values,
-        )
+        made = oracle_of(options.data(values) | {"progress": progress})
     show.warn(headline(made.guarantee.unit))
     _statements(made)
 

@@ -45,6 +45,7 @@ interval, estimate the count over the probability to be published: add it up for
     options.CHECKPOINT,
     options.EPSILON,
     options.DELTA,
+    options.ALLOW_LARGE_DELTA,
     options.MAX_EVENTS,
     options.CONFIDENCE,
     options.LIMIT,
@@ -59,17 +60,11 @@ def sample(**values: Any) -> None:
     memory. The table protects one event, not one person.
     """
     from hushcount.cli import show
-    from hushcount.jobs.sample import SampleSettings, common_settings, count_and_sample, make_scheme
-    from hushcount.signals import NOTHING, leaves
+    from hushcount.jobs.sample import sample_of
 
-    style, checkpoint = values.pop("style"), values.pop("checkpoint")
-    wanted = {name: values.pop(name) for name in ("scheme", "rate", "size", "power")}
-    request = options.request(values)
-    scheme = make_scheme(**wanted, max_events=values["max_events"])
-    settings = SampleSettings(scheme, common_settings(**values))
-    leaves(NOTHING)
+    style, limit, checkpoint = values.pop("style"), values["limit"], values["checkpoint"]
+    show.begin()
     with show.progress_bar() as progress:
-        release = count_and_sample(request, settings, checkpoint=checkpoint, progress=progress)
-    show.show_release(release, style, settings.common.limit)
-    if checkpoint is not None:
-        show.say(("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",)))
+        release = sample_of(options.data(values) | {"progress": progress})
+    show.show_release(release, style, limit)
+    show.checkpoint_removed(checkpoint)

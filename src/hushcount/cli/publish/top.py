@@ -36,25 +36,12 @@ def top(**values: Any) -> None:
     and --max-keys it protects one user.
     """
     from hushcount.cli import show
-    from hushcount.jobs.top import count_and_release
-    from hushcount.signals import NOTHING, leaves
+    from hushcount.jobs.top import top_of
 
-    style, checkpoint = values.pop("style"), values.pop("checkpoint")
-    request, settings = options.request(values), options.settings(values)
-    users = options.users(values)
-    partitioning = options.partitioning(values, users.user)
-    counters = options.counters(values, partitioning)
-    leaves(NOTHING)
-    if partitioning is not None:
-        from hushcount.jobs.spark.release import count_on_spark
-
-        release = count_on_spark(request, partitioning, counters, (settings, users), checkpoint)
-        show.show_release(release, style, settings.limit)
-        return
+    style, limit, checkpoint = values.pop("style"), values["limit"], values["checkpoint"]
+    rule = options.partitioning(values)
+    show.begin()
     with show.progress_bar() as progress:
-        release = count_and_release(
-            request, settings, users=users, counters=counters, checkpoint=checkpoint, progress=progress
-        )
-    show.show_release(release, style, settings.limit)
-    if checkpoint is not None:
-        show.say(("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",)))
+        release = top_of(options.data(values) | {"progress": progress}, rule)
+    show.show_release(release, style, limit)
+    show.checkpoint_removed(checkpoint)

@@ -34,14 +34,6 @@ METHOD = click.option(
 COUNTERS = click.option(
     "--counters", type=int, metavar="K", help="Streaming: counters kept for each level (16384)."
 )
-ON_BAD = click.option(
-    "--on-bad",
-    type=click.Choice(("drop", "fail")),
-    default="drop",
-    metavar="drop|fail",
-    show_default=True,
-    help="Drop keys that do not fit the hierarchy, or stop at the first.",
-)
 PLOT = click.option("--plot", metavar="PATH", help="Also draw the tree: an icicle as .svg.")
 EPILOG = """\b
 Example:
@@ -67,10 +59,10 @@ A key too short for the hierarchy is filled up with the marker ·; a longer one 
     options.MAX_EVENTS,
     METHOD,
     COUNTERS,
-    ON_BAD,
     options.CHECKPOINT,
     options.EPSILON,
     options.DELTA,
+    options.ALLOW_LARGE_DELTA,
     options.CONFIDENCE,
     options.OUTPUT,
     PLOT,
@@ -85,18 +77,11 @@ def tree(**values: Any) -> None:
     not one person.
     """
     from hushcount.cli import show
-    from hushcount.hierarchies.registry import parse_hierarchy
-    from hushcount.jobs.tree import TreeSettings, count_and_release
-    from hushcount.signals import NOTHING, leaves
+    from hushcount.jobs.tree import tree_of
 
-    style, checkpoint = values.pop("style"), values.pop("checkpoint")
-    request = options.request(values)
-    hierarchy, height = values.pop("hierarchy"), values.pop("height")
-    settings = TreeSettings(**values)
-    wanted = parse_hierarchy(hierarchy, height)
-    leaves(NOTHING)
+    style, checkpoint = values.pop("style"), values["checkpoint"]
+    show.begin()
     with show.progress_bar() as progress:
-        release = count_and_release(request, wanted, settings, checkpoint=checkpoint, progress=progress)
+        release = tree_of(options.data(values) | {"progress": progress})
     show.show_tree(release, style)
-    if checkpoint is not None:
-        show.say(("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",)))
+    show.checkpoint_removed(checkpoint)

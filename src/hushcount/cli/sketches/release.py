@@ -25,9 +25,10 @@ def release(sketch: tuple[str, ...], **values: Any) -> None:
     not by how many there are. Every release of a sketch spends its budget again.
     """
     from hushcount.cli import show
+    from hushcount.jobs.settings import ReleaseSettings, taken
     from hushcount.jobs.sketch_files import release_sketches
 
     style = values.pop("style")
-    settings = options.settings(values)
+    settings = taken(ReleaseSettings, values)
     published = release_sketches(sketch, settings)
     show.show_release(published, style, settings.limit)

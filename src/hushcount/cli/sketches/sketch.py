@@ -34,11 +34,10 @@ def sketch(**values: Any) -> None:
     """
     from hushcount.cli import show
     from hushcount.jobs.sketch_files import write_sketch
-    from hushcount.signals import NOTHING, leaves
 
     request = options.request(values)
     output = values.pop("output")
-    leaves(NOTHING)
+    show.begin()
     with show.progress_bar() as progress:
         write_sketch(request, output, progress=progress, **values)
     show.warn(f"{output} is raw data, not a release: do not publish it.")

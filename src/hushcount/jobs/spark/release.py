@@ -23,9 +23,11 @@ from hushcount.shapes import Public
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from hushcount.files.atomic import PathLike
     from hushcount.jobs.origin import Origin
     from hushcount.jobs.spark.shards import ShardSketches
     from hushcount.mechanisms.base import Prepared
+    from hushcount.privacy import Budget
     from hushcount.releases.release import Release
 
 RELIABLE = 0.95
@@ -192,8 +194,13 @@ class SparkAsk(Ask["Release"]):
     local: TopAsk | UserAsk
 
     @property
+    def budget(self) -> Budget:
+        """What the table spends."""
+        return self.local.budget
+
+    @property
     def outputs(self) -> tuple[PathLike | None, ...]:
-        """The files of the local job."""
+        """The table."""
         return self.local.outputs
 
     @property

@@ -171,7 +171,7 @@ BAD = {
     ),
     "users": (
         ("new", "m2.json", "--items", "words:4", "--epsilon", "1", "--users", "0"),
-        "users must be at least 1, got 0.\n",
+        "--users must be at least 1, got 0.\n",
     ),
     "no categories": (
         ("new", "m2.json", "--items", "categories:none.txt", "--epsilon", "1", "--users", "10"),

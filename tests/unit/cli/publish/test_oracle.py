@@ -110,7 +110,7 @@ def test_text_of_an_oracle_file_cannot_reach_the_terminal(run):
             2,
             "delta must be given for count-sketch; count-min needs none.",
         ),
-        (("a.parquet", "-c", "item", *BUDGET), 2, "--output must be given; it has no default."),
+        (("a.parquet", "-c", "item", *BUDGET), 2, "--output must be given: the oracle file to write."),
         (
             ("a.parquet", "-c", "item", "-c", "number", *BUDGET, "-o", "o"),
             2,

@@ -57,12 +57,12 @@ def test_table(run):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ((), "Give either rate or size, got rate = None and size = None.\n"),
-        (("--rate", "0"), "rate must be above 0 and at most 1, got 0.0.\n"),
-        (("--rate", "1.5"), "rate must be above 0 and at most 1, got 1.5.\n"),
-        (("--rate", "0.1", "--power", "2.5"), "power must lie between 0 and 2, got 2.5.\n"),
-        (("--size", "9"), "size needs max_events, a public bound that turns it into a rate, got None.\n"),
-        (("--rate", "0.1", "--scheme", "x"), "scheme must be one of pps, ppswor, got x.\n"),
+        ((), "Give either --rate or --size, got --rate = None and --size = None.\n"),
+        (("--rate", "0"), "--rate must be above 0 and at most 1, got 0.0.\n"),
+        (("--rate", "1.5"), "--rate must be above 0 and at most 1, got 1.5.\n"),
+        (("--rate", "0.1", "--power", "2.5"), "--power must lie between 0 and 2, got 2.5.\n"),
+        (("--size", "9"), "--size needs --max-events, a public bound that turns it into a rate, got None.\n"),
+        (("--rate", "0.1", "--scheme", "x"), "--scheme must be one of pps, ppswor, got x.\n"),
     ],
 )
 def test_bad_usage(run, options, text):
@@ -71,4 +71,4 @@ def test_bad_usage(run, options, text):
 
 def test_no_delta_no_release(run):
     code, out, err = run("a.parquet", "-c", "item", "--rate", "0.1", "--epsilon", "1", "--delta", "0")
-    assert (code, out, err) == (2, "", "delta must be strictly between 0 and 1, got 0.0.\n")
+    assert (code, out, err) == (2, "", "--delta must be strictly between 0 and 1, got 0.0.\n")

@@ -172,7 +172,7 @@ def test_longer_than_public(run):
     code, out, err = run("top", "a.parquet", "-c", "item", *BUDGET, "--max-events", "1000", "-o", "t.csv")
     assert (code, out) == (1, "")
     assert err == (
-        "The data hold more than max_events = 1000 events, so nothing was released;"
+        "The data hold more than --max-events = 1000 events, so nothing was released;"
         " this message itself reveals that, outside the guarantee.\n"
     )
     assert not os.path.exists("t.csv")

@@ -84,14 +84,15 @@ CASES = {
         flows("--threshold", "many"),
         "Invalid value for '--threshold': 'many' is not a valid integer.\n",
     ),
-    "none": (flows(), "Give either threshold or share, got threshold = None and share = None.\n"),
+    "none": (flows(), "Give either --threshold or --share, got --threshold = None and --share = None.\n"),
     "cycle": (
         ("flows.csv", "-c", "src", "-H", "parents:cycle.csv", "--threshold", "1000", *BUDGET),
         None,
     ),
     "no hierarchy": (
         ("flows.csv", "-c", "src", "--threshold", "9", *BUDGET),
-        "--hierarchy must be given; it has no default.\n",
+        "--hierarchy must be given: ipv4/8|4|1, ipv6/16|8|4,"
+        " domain[/N], path[/N], date, columns:A,B,..., or parents:FILE.csv (lines child,parent).\n",
     ),
 }
 
@@ -114,4 +115,4 @@ def test_too_low_a_threshold_is_told_the_least(run):
 def test_malformed_keys_can_stop_the_run(run):
     code, out, err = run(*flows("--threshold", "1000", "--on-bad", "fail"))
     assert (code, out) == (1, "")
-    assert err == 'The data have a key that is malformed for hierarchy ipv4/8 (on_bad="fail").\n'
+    assert err == "The data have a key that is malformed for hierarchy ipv4/8 (--on-bad fail).\n"

@@ -1,0 +1,56 @@
+"""Messages of jobs in the words of the command line: options in place of parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import click
+
+# Where a name without an underscore stands for a parameter; elsewhere it may be a word or a column's name.
+MEANT = (
+    r"^{name}(?= must| needs| cannot| goes| takes| is for| is too| above)",
+    r"\b{name}(?= = )",
+    r"(?<=needs ){name}(?=[,.;:])",
+    r"(?<=combined with ){name}(?=[,.;:])",
+    r"(?<=given with ){name}\b",
+    r"(?<=either ){name}(?= or )",
+    r"(?<= or ){name}(?=, got)",
+)
+
+
+def command_of(program: click.Group, arguments: Sequence[str]) -> click.Command:
+    """Return the command that the words of a command line lead to."""
+    found: click.Command = program
+    context = click.Context(program)
+    for word in arguments:
+        if not isinstance(found, click.Group):
+            break
+        following = found.get_command(context, word)
+        if following is not None:
+            found = following
+    return found
+
+
+def in_options(sentence: str, command: click.Command) -> str:
+    """Return a message with the options of a command in place of the parameters of a function.
+
+    >>> top = click.Command("top", params=[click.Option(["--max-keys"]), click.Option(["--user"])])
+    >>> in_options("max_keys needs user, so that one user has a bound.", top)
+    '--max-keys needs --user, so that one user has a bound.'
+    """
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and parameter.name is not None:
+            option = max(parameter.opts, key=len)
+            sentence = re.sub(rf'\b{parameter.name}="([\w-]+)"', rf"{option} \1", sentence)
+            sentence = re.sub(rf"\b{parameter.name}=True\b", option, sentence)
+            for pattern in _meant(parameter.name):
+                sentence = re.sub(pattern, option, sentence)
+    return sentence
+
+
+def _meant(name: str) -> tuple[str, ...]:
+    """Return patterns for a parameter's name where it stands for the parameter."""
+    if "_" in name:
+        return (rf"(?<![\w-]){name}(?![\w.(-])",)
+    return tuple(pattern.format(name=name) for pattern in MEANT)
