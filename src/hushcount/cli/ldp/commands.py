@@ -46,7 +46,7 @@ EPSILON = click.option(
     type=float,
     required=True,
     metavar="E",
-    help="Limit on the privacy loss of one report, such as 2; smaller is more private and noisier. Required.",
+    help="Limit on the privacy loss of one report, such as 2; smaller is more private and noisier.",
 )
 CAMPAIGN = (ITEMS, TRUNCATE, PROTOCOL, THRESHOLD, SYMBOL_BITS, EPSILON)
 USERS = click.option(

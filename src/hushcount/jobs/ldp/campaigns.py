@@ -147,6 +147,7 @@ def _number(form: str, text: str) -> int:
 
 
 def _unknown(form: str) -> ParameterError:
+    """Return the error for a form of items that is not known."""
     return ParameterError(f"--items must be one of {ITEM_FORMS}, got {form!r}.")
 
 

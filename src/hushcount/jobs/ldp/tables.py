@@ -156,6 +156,7 @@ def _with_numbers(users: HeldItems, encoding: Encoding) -> HeldItems:
 
 
 def _as_lines(block: bytes) -> bytes:
+    """Return packed reports as lines of hexadecimal digits."""
     return block.hex("\n", -18).encode() + b"\n"
 
 

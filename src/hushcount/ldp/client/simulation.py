@@ -46,6 +46,7 @@ class HeldItems(NamedTuple):
 
 
 def _is_dictionary(keys: pa.Array) -> bool:
+    """Return whether keys are stored as places in a dictionary."""
     import pyarrow as pa
 
     return bool(pa.types.is_dictionary(keys.type))

@@ -150,6 +150,7 @@ class Words(_Lettered):
     kind: ClassVar[str] = "words"
 
     def _derive(self, codes: int) -> None:
+        """Set one symbol for each letter."""
         derive(self, (codes - 1).bit_length(), self.length, codes, True)
 
     def encode(self, item: object) -> int | None:
@@ -187,6 +188,7 @@ class PackedWords(_Lettered):
     kind: ClassVar[str] = "packed_words"
 
     def _derive(self, codes: int) -> None:
+        """Set one symbol for the whole word."""
         symbols = codes**self.length
         derive(self, (symbols - 1).bit_length(), 1, symbols, False)
 

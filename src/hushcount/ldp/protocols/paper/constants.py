@@ -110,11 +110,11 @@ def tree_proof(
     (2103, 34720, 11131451, 16697177)
     """
     _check(users, epsilon, beta)
-    chance = math.log(users / beta)
-    final = constants.eta * math.sqrt(users * chance) / epsilon
+    logarithm = math.log(users / beta)
+    final = constants.eta * math.sqrt(users * logarithm) / epsilon
     eta = final * math.sqrt(levels)
-    cells = math.ceil(constants.cells * math.sqrt(users / chance))
-    return PaperProof(math.ceil(constants.rows * chance), cells, 2 * eta, 3 * eta, final)
+    cells = math.ceil(constants.cells * math.sqrt(users / logarithm))
+    return PaperProof(math.ceil(constants.rows * logarithm), cells, 2 * eta, 3 * eta, final)
 
 
 def hashtogram_proof(
@@ -127,9 +127,9 @@ def hashtogram_proof(
     """Return Hashtogram's (Lemma 6.6); an oracle prunes nothing and finds what exceeds its error."""
     _check(users, epsilon, beta)
     rows = math.ceil(constants.rows * math.log(constants.inside * users * queries / beta))
-    chance = math.log(users * queries / beta)
-    error = constants.error / epsilon * math.sqrt(users * chance)
-    return PaperProof(rows, math.ceil(epsilon * math.sqrt(users / chance)), 0.0, error, error)
+    logarithm = math.log(users * queries / beta)
+    error = constants.error / epsilon * math.sqrt(users * logarithm)
+    return PaperProof(rows, math.ceil(epsilon * math.sqrt(users / logarithm)), 0.0, error, error)
 
 
 def succinct_proof(
