@@ -18,9 +18,9 @@ from hushcount.errors import DataError
 
 VERSION = "2"
 # A file is read whole up to this size; of a larger one the two ends and evenly spaced samples are read.
-WHOLE = 1 << 20
-SAMPLE = 1 << 14
-SAMPLES = 32
+WHOLE = 1 << 17
+SAMPLE = 1 << 13
+SAMPLES = 16
 ASSUMED_DISJOINT = (
     "Assumed: no event is in two of the sketches, although they were made from the same files"
     " by different queries."

@@ -52,7 +52,7 @@ class Wakeable(Generic[Item]):
         self._thread = threading.Thread(target=self._queue.fill, args=(items,), name=THREAD, daemon=True)
 
     def next(self) -> Item | None:
-        """The next item, None after the last one; KeyboardInterrupt after `stop`."""
+        """Return the next item, or None after the last one; raise KeyboardInterrupt after `stop`."""
         if self._thread.ident is None:
             self._thread.start()
         item = next(self._found, None)

@@ -81,7 +81,7 @@ class Cut:
     _used: int = field(default=0, init=False)
 
     def kept(self, users: pa.Array, keys: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """What is kept of the next rows."""
+        """Return what is kept of the next rows."""
         if not len(users):
             return users, keys
         last_user, last_key = self._last or (None, None)
@@ -94,7 +94,7 @@ class Cut:
 
 
 def _changes(values: pa.Array, last: pa.Scalar | None) -> Mask:
-    """Where a value differs from the one before it; `last` came before the first."""
+    """Return where a value differs from the one before it; `last` came before the first."""
     changes = np.ones(len(values), np.bool_)
     changes[1:] = pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False)
     changes[0] = last is None or not last.equals(values[0])
@@ -102,7 +102,7 @@ def _changes(values: pa.Array, last: pa.Scalar | None) -> Mask:
 
 
 def _places(begins: Mask, counted: Mask, used: int) -> npt.NDArray[np.int64]:
-    """How many rows of its user have been counted up to each row; `used` before the first."""
+    """Return how many rows of its user have been counted up to each row; `used` before the first."""
     total = used + np.cumsum(counted)
     before = np.where(begins, total - counted, 0)
     return np.asarray(total - np.maximum.accumulate(before), np.int64)
@@ -123,7 +123,7 @@ class BoundedUsers:
     def batches(
         self, tell: Callable[[Batch], None] = lambda batch: None
     ) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """Yield users and keys, row by row; `tell` hears of every batch as it is read."""
+        """Yield users and keys, row by row; `tell(batch)` is called for every batch, to report progress."""
         types = self.source.columns.without_user().types
         cut = Cut(self.bound)
         sort = OutOfCore(lambda: order_query(fresh_key().hex()), *FAILURES, self.memory)

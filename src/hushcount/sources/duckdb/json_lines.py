@@ -41,10 +41,10 @@ def _query(file: Input, names: Names) -> str:
 
 
 def literal(text: str) -> str:
-    """A string in SQL."""
+    """Return text as a string in SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def identifier(name: str) -> str:
-    """A column name in SQL."""
+    """Return a column name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'

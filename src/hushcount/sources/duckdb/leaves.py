@@ -42,7 +42,7 @@ class CountedLeaves:
     def batches(
         self, tell: Callable[[Batch], None] = lambda batch: None
     ) -> Iterator[tuple[pa.Array, Counts]]:
-        """Yield leaves and counts, sorted by leaf; `tell` hears of every batch as it is read."""
+        """Yield leaves and counts, sorted by leaf; `tell(batch)` is called for each batch that is read."""
 
         def record(batch: Batch) -> pa.RecordBatch:
             tell(batch)

@@ -30,7 +30,7 @@ class OutOfCore:
     """A query of `rows`, which are the records of a source, and what to say when it fails.
 
     DuckDB works in `memory`, and beyond that in a private folder (0700) that is removed at the end, whatever
-    the end is. Its own words, which quote the data, go no further: `too_large` and `failed` stand for them.
+    the end is. Its own messages quote the data, so `too_large` or `failed` is raised in their place.
     """
 
     query: Callable[[], str]
@@ -96,7 +96,7 @@ class _Work:
 
 
 def _out_of_memory(error: Exception) -> bool:
-    """Whether memory ran out; a result that is being read says so in words alone."""
+    """Return whether memory ran out; while a result is read, only the message says so."""
     return isinstance(error, MemoryError) or "out of memory" in str(error).lower()
 
 
@@ -109,7 +109,7 @@ class _Feed:
         self._failure: BaseException | None = None
 
     def reader(self) -> pa.RecordBatchReader | None:
-        """The stream; None of a source without rows."""
+        """Return the stream, or None if the source has no rows."""
         first = self._batches.next()
         if first is None:
             return None

@@ -127,7 +127,7 @@ class SqlSource:
 
 
 def open_relation(relation: duckdb.DuckDBPyRelation, columns: KeyColumns) -> MemorySource:
-    """A DuckDB relation: rows in the order of a keyed hash too, run by its own connection."""
+    """Open a DuckDB relation, run by its own connection; its rows too come in the order of a keyed hash."""
     columns = columns.within(relation.columns, "the SQL result")
     empty = attempt(query_failure, lambda: relation.limit(0).to_arrow_table())
     columns = columns.typed(empty.schema.field(name).type for name in columns.names)
@@ -141,7 +141,7 @@ def open_relation(relation: duckdb.DuckDBPyRelation, columns: KeyColumns) -> Mem
 
 
 def _ordered_pieces(rows: duckdb.DuckDBPyRelation, names: Names, order_key: str) -> Iterator[Piece]:
-    """The key columns, sorted by the hash of the whole row and then by the key."""
+    """Yield the key columns, sorted by a hash of the whole row and then by the key."""
     keys = ", ".join(map(identifier, names))
     whole = ", ".join(map(identifier, rows.columns))
     order = f"hash({literal(order_key)}, {whole}), {keys}"
@@ -151,7 +151,7 @@ def _ordered_pieces(rows: duckdb.DuckDBPyRelation, names: Names, order_key: str)
 
 
 def query_failure(error: Exception) -> HushcountError:
-    """Say in one sentence what kind of thing went wrong; DuckDB's own words quote the data."""
+    """Return one sentence for what went wrong; DuckDB's own message quotes the data."""
     for kind, sentence in _USAGE.items():
         if isinstance(error, kind):
             return ParameterError(sentence)

@@ -125,7 +125,7 @@ class FileSource:
 
 
 def _checked(reader: Reader, file: Input, columns: KeyColumns) -> KeyColumns:
-    """The columns as they are in a file, with their types."""
+    """Return the columns as they are in a file, with their types."""
     import pyarrow as pa
 
     sentence = file_failure(file.name, reader.defect)

@@ -191,7 +191,7 @@ def spooled(pipe: Pipe) -> RegularFile:
 
 
 def standard_input() -> Pipe:
-    """Standard input as a pipe."""
+    """Return standard input as a pipe."""
     if sys.stdin is None:
         raise DataError("Standard input is closed.")
     return Pipe("Standard input", sys.stdin.buffer)

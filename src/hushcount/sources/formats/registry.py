@@ -81,7 +81,7 @@ def ending_format(name: str) -> str | None:
 
 
 def after(pieces: Iterator[Piece], skip: int) -> Iterator[Piece]:
-    """The pieces without their first `skip` rows."""
+    """Yield the pieces without their first `skip` rows."""
     for piece in pieces:
         if skip >= piece.rows:
             skip -= piece.rows

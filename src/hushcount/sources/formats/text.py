@@ -85,7 +85,7 @@ class LinesReader:
 
 
 def _whole_lines(stream: pa.NativeFile, name: str) -> Iterator[bytes]:
-    """Blocks cut behind a line's end, without the last line feed."""
+    """Yield blocks of whole lines, without the last line feed."""
     rest = b""
     block = stream.read(BLOCK).removeprefix(BYTE_ORDER_MARK)
     while block:
