@@ -48,6 +48,11 @@ def shape(text):
     return [re.sub("─+", "─", line) for line in lines if line]
 
 
+def sentences(text):
+    """The statements as one line; which sentence tells of the floor is decided by the noise."""
+    return re.sub(r"(What the|The) sketch may overcount[^.]*\.", "FLOOR", " ".join(shape(text)))
+
+
 def test_length():
     assert len(README.splitlines()) <= 250
 
@@ -81,7 +86,7 @@ def test_every_output_is_that_of_the_first_command(checkout):
     done = program(FIRST)
     table, statements = SHOWN
     assert shape(table) == shape(done.stdout)[: len(shape(table))]
-    assert re.sub(r"\s+", " ", " ".join(shape(statements))) == " ".join(shape(done.stderr))
+    assert sentences(statements) == sentences(done.stderr)
 
 
 def test_every_command_is_named():
