@@ -59,7 +59,7 @@ class RowDistribution(Protocol):
         ...
 
     def reliable_from(self, share: float) -> int:
-        """Return the smallest count from which on publishing loses at most 1 - share of what is sampled."""
+        """Return the smallest count of which, as of larger ones, this share of the sample is published."""
         ...
 
 

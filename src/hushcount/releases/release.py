@@ -179,7 +179,7 @@ class Release(Published):
         return (f"A key of at least {needed} is published with probability {RELIABLE:g} or more.",)
 
     def smallest_reliable(self, probability: float = RELIABLE) -> int | None:
-        """Return a count from which on a key is published with at least this probability.
+        """Return a count that, like all larger ones, is published with at least this probability.
 
         Parameters
         ----------

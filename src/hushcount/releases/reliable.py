@@ -37,7 +37,7 @@ def hidden(release: Release) -> int | None:
 
 
 def smallest_reliable(release: Release, probability: float) -> int | None:
-    """Return a count from which on a key is published with at least this probability; None if unknown."""
+    """Return a count that, like all larger ones, is published with this probability; None if unknown."""
     if not 0.5 < probability < 1:
         raise ParameterError(f"probability must be strictly between 0.5 and 1, got {probability}.")
     if isinstance(release.error, WithholdingError):
