@@ -107,6 +107,7 @@ def says_nothing(error):
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     monkeypatch.setattr("hushcount.keys.memory.BATCH_ROWS", 5)
+    monkeypatch.setattr("hushcount.keys.memory.OBJECT_ROWS", 5)
 
 
 @pytest.mark.parametrize("name", WRAPS)

@@ -25,6 +25,7 @@ from hushcount.keys.slices import is_shared
 Data: TypeAlias = Any
 # 131072 rows read Parquet a fifth faster than 65536 and cost 20 MB more; 262144 gain nothing.
 BATCH_ROWS = 1 << 17
+OBJECT_ROWS = 1 << 14  # Python objects are copied, and may be long
 LARGEST_COPY = 1 << 29  # bytes of keys that share their values, as those of a dictionary do
 SKETCH_LIMIT = KeyLimit(LARGEST_SKETCHED, "fail")
 
@@ -190,7 +191,10 @@ class _Column:
 
 def _in_columns(found: Sequence[_Column], length: int, columns: KeyColumns) -> InMemory:
     columns = columns.typed([column.type for column in found], [column.inferred for column in found])
-    return InMemory(columns, _sliced(length, lambda start, stop: [one.rows(start, stop) for one in found]))
+    step = OBJECT_ROWS if any(column.inferred for column in found) else BATCH_ROWS
+    return InMemory(
+        columns, _sliced(length, lambda start, stop: [one.rows(start, stop) for one in found], step)
+    )
 
 
 def _pandas_column(series: Data) -> _Column:
@@ -281,12 +285,15 @@ def _iterable(data: Data, columns: KeyColumns) -> InMemory:
             "data must be a path, a frame, an array or an ordered iterable of keys,"
             f" got {type(data).__name__}."
         )
-    return InMemory(columns.unnamed(), lambda: ([array] for array in object_arrays(iter(data), BATCH_ROWS)))
+    return InMemory(columns.unnamed(), lambda: ([array] for array in object_arrays(iter(data), OBJECT_ROWS)))
 
 
-def _sliced(length: int, columns: Callable[[int, int], Columns]) -> Callable[[], Iterator[Columns]]:
+def _sliced(
+    length: int, columns: Callable[[int, int], Columns], step: int | None = None
+) -> Callable[[], Iterator[Columns]]:
     """Return the pieces of data that can be sliced."""
-    return lambda: (columns(start, min(start + BATCH_ROWS, length)) for start in range(0, length, BATCH_ROWS))
+    rows = step or BATCH_ROWS
+    return lambda: (columns(start, min(start + rows, length)) for start in range(0, length, rows))
 
 
 _OPENERS = {"pandas": _pandas, "polars": _polars, "numpy": _numpy, "pyarrow": _arrow}

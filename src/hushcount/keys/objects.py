@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MICROSECOND = datetime.timedelta(microseconds=1)
 EPOCH = datetime.datetime(1970, 1, 1)
+FIRST_ROWS = 16
+LARGE_ARRAY = 1 << 24  # bytes
 COARSE_UNITS = ("m", "h", "W", "M", "Y")
 
 
@@ -100,10 +102,13 @@ class Objects:
 
 
 def object_arrays(values: Iterator[object], rows: int) -> Iterator[pa.Array]:
-    """Yield the values in arrays of at most `rows`, all of one kind."""
-    objects = Objects()
-    while chunk := list(islice(values, rows)):
-        yield objects.array(chunk)
+    """Yield the values in arrays of at most `rows`, all of one kind; of few rows where values are long."""
+    objects, step = Objects(), min(rows, FIRST_ROWS)
+    while chunk := list(islice(values, step)):
+        array = objects.array(chunk)
+        chunk.clear()
+        step = min(4 * step, rows) if array.nbytes < LARGE_ARRAY else max(step // 4, 1)
+        yield array
 
 
 def check_key(value: object) -> None:

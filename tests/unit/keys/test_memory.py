@@ -123,6 +123,7 @@ def test_handed_arrays_are_counted():
 
 def test_all_keys_are_checked_before_the_first_array(monkeypatch):
     monkeypatch.setattr("hushcount.keys.memory.BATCH_ROWS", 10)
+    monkeypatch.setattr("hushcount.keys.memory.OBJECT_ROWS", 10)
     for keys in (["a"] * 25 + ["\ud800"], ["a"] * 25 + [1], iter([*range(25), 2**70])):
         with pytest.raises(DataError):
             key_arrays(keys)  # not even iterated

@@ -26,6 +26,7 @@ def keys_of(source, skip=0):
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     monkeypatch.setattr("hushcount.keys.memory.BATCH_ROWS", 17)
+    monkeypatch.setattr("hushcount.keys.memory.OBJECT_ROWS", 17)
 
 
 class Stream:
