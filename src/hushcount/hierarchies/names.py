@@ -51,11 +51,11 @@ def path(depth: int = DEPTH) -> ComponentHierarchy:
 
 
 def columns(names: Sequence[str]) -> ComponentHierarchy:
-    """Several columns, the most general first: the value of the first, of the first two, and so on.
+    """Return the hierarchy of several columns, the most general first: of one value, of two, and so on.
 
-    Keys are those of a source of these columns in this order. Values that are not text stand as whole
-    numbers, a date as its days since 1970; those of one column alone as their text. Malformed are values
-    with a zero byte, or of the byte 0xff alone.
+    Keys are those of a source of these columns in this order; a null is padded. Values that are not text are
+    shown as whole numbers, a date as its days since 1970; those of one column alone as their text. Malformed
+    are values with a zero byte, or of the byte 0xff alone.
 
     >>> from hushcount.keys.composite import encode
     >>> hierarchy = columns(["country", "region"])

@@ -46,7 +46,8 @@ Published_co = TypeVar("Published_co", covariant=True)
 class Request:
     """Which data to count, as `open_source` takes it, and how much of each user.
 
-    `ordered` says whether the sketch depends on the order of rows. `bound` limits what each user contributes,
+    `ordered` says whether the sketch depends on the order of rows, `padded` whether rows with a null are kept
+    for a tree of columns. `bound` limits what each user contributes,
     `with_users` keeps users beside keys, and `progress` is called while the rows of users are sorted.
     """
 
@@ -63,6 +64,7 @@ class Request:
     bound: Bound | None = None
     with_users: bool = False
     progress: Progress | None = None
+    padded: bool = False
 
     def __post_init__(self) -> None:
         KeyLimit.of(self.max_key_bytes, self.on_bad)
@@ -81,6 +83,7 @@ class Request:
             state=state,
             limit=KeyLimit.of(self.max_key_bytes, self.on_bad),
             ordered=self.ordered,
+            padded=self.padded,
         )
         if self.domain is not None:
             source = SourceInDomain(source, self.domain)

@@ -180,7 +180,7 @@ def with_columns(request: Request, hierarchy: Hierarchy) -> Request:
     if request.column is not None:
         raise ParameterError(f"column must be left out with hierarchy {hierarchy.name}, which names them.")
     names = hierarchy.name.removeprefix(COLUMNS).split(",")
-    return replace(request, column=names if len(names) > 1 else names[0])
+    return replace(request, column=names if len(names) > 1 else names[0], padded=True)
 
 
 @dataclass(frozen=True, slots=True)

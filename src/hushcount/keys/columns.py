@@ -44,6 +44,8 @@ class KeyColumns:
         Whether each type was found from values; such a type is not shown if nothing is published.
     limit
         How long a key may be, and what becomes of a longer one.
+    padded
+        Whether a row of several columns keeps its place in a tree if some of its values are null.
     """
 
     names: tuple[str, ...]
@@ -53,6 +55,7 @@ class KeyColumns:
     user: str | None = None
     inferred: tuple[bool, ...] = ()
     limit: KeyLimit = DEFAULT_LIMIT
+    padded: bool = False
 
     @classmethod
     def of(cls, column: str | Sequence[str] | None, key_type: str) -> KeyColumns:
@@ -132,6 +135,8 @@ class KeyColumns:
             dropped = "Rows without a user or a key are dropped."
         elif len(self.key_names) == 1:
             dropped = "Null keys are dropped."
+        elif self.padded:
+            dropped = "A null in a key column is padded with \N{MIDDLE DOT}; rows of nulls alone are dropped."
         else:
             dropped = "Rows with a null in a key column are dropped."
         return (dropped, *self.limit.notes(self.types))
@@ -183,7 +188,7 @@ class KeyColumns:
         """Return one key per row in which no column is null; a key that is too long is null."""
         if len(arrays) == 1:
             return arrays[0]
-        return self.limit.nulled(composite.encode(arrays))
+        return self.limit.nulled(composite.encode(arrays, self.padded))
 
     def _pairs(self, arrays: Sequence[pa.Array]) -> pa.StructArray:
         valid = reduce(pc.and_, [array.is_valid() for array in arrays])

@@ -1,4 +1,7 @@
-"""Several columns as one key: for each value its length in digits, a colon, and its bytes."""
+"""Several columns as one key: for each value its length in digits, a colon, and its bytes.
+
+A missing value, where it is kept, is a minus sign and a colon.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,27 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
+MISSING = b"-:"
 
-def encode(columns: Sequence[pa.Array]) -> pa.Array:
+
+def encode(columns: Sequence[pa.Array], padded: bool = False) -> pa.Array:
     """Return one binary key per row, different for different rows; rows with a null are dropped.
+
+    If `padded`, only rows without any value are dropped, and a null among others is written as missing.
 
     >>> encode([pa.array(["a", None, "b:"]), pa.array([10, 2, 3])]).to_pylist()
     [b'1:a2:10', b'2:b:1:3']
     """
-    valid = reduce(pc.and_, [column.is_valid() for column in columns])
-    parts: list[pa.Array | pa.Scalar] = []
-    for column in columns:
-        value = _bytes(column.filter(valid))
-        parts += [_digits(pc.binary_length(value)), pa.scalar(b":"), value]
+    valid = reduce(pc.or_ if padded else pc.and_, [column.is_valid() for column in columns])
+    parts = [_written(_bytes(column.filter(valid))) for column in columns]
     return pc.binary_join_element_wise(*parts, pa.scalar(b""))
+
+
+def _written(values: pa.Array) -> pa.Array:
+    """Return each value behind its length."""
+    sizes = _digits(pc.binary_length(values))
+    written = pc.binary_join_element_wise(sizes, values, pa.scalar(b":"))
+    return pc.fill_null(written, pa.scalar(MISSING, written.type)) if written.null_count else written
 
 
 def decode(keys: pa.Array, names: Sequence[str], types: Sequence[pa.DataType]) -> pa.Table:

@@ -26,6 +26,7 @@ def open_source(
     user: str | None = None,
     state: Mapping[str, str] | None = None,
     limit: KeyLimit | None = None,
+    padded: bool = False,
     ordered: bool = True,
 ) -> Source:
     """Open data as a source of keys, in the order of its rows.
@@ -49,6 +50,8 @@ def open_source(
         What an earlier run of the same query left, to read its rows in the same order again.
     limit
         How long a key may be, and what becomes of a longer one; by default it is dropped.
+    padded
+        Whether a row of several columns is kept if some of its values are null: for trees, which pad them.
     ordered
         Whether the order of rows must be a property of each row alone, which a sketch with counters needs.
         Counting that does not depend on the order passes False and saves a sort.
@@ -69,8 +72,7 @@ def open_source(
     columns = KeyColumns.of(column, key_type)
     if user is not None:
         columns = columns.with_user(user)
-    if limit is not None:
-        columns = replace(columns, limit=limit)
+    columns = replace(columns, limit=limit or columns.limit, padded=padded)
     if sql is not None:
         if data is not None or format is not None:
             raise ParameterError("sql takes the place of data and format; give one or the other.")

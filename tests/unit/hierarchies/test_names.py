@@ -5,6 +5,7 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
+import hushcount as hc
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.hierarchies.names import columns, domain, path
 from hushcount.keys.composite import encode
@@ -147,3 +148,32 @@ def test_padding_is_no_component_of_a_key(made):
     assert len(set(leaves.to_pylist())) == 2
     assert len(set(hierarchy.labels(leaves, [2, 2]).to_pylist())) == 2
     assert hierarchy.nodes(leaves, 1).unique().to_pylist() == [b"x"]
+
+
+def test_a_null_level_is_padded_and_the_row_is_kept():
+    country = pa.array(["de", "de", None, None, "de", "-"])
+    city = pa.array(["Bonn", None, "Oslo", None, "", ":"])
+    keys = encode([country, city], padded=True)
+    assert len(encode([country, city])) == 3
+    assert len(keys) == 5  # a row without any value has no key
+    hierarchy = columns(["country", "city"])
+    leaves = hierarchy.leaves(keys)
+    assert leaves.to_pylist() == [b"de\x00Bonn", b"de\x00\xff", b"\xff\x00Oslo", b"de\x00", b"-\x00:"]
+    assert hierarchy.labels(leaves, [2] * 5).to_pylist() == [
+        "de > Bonn",
+        "de > ·",
+        "· > Oslo",
+        "de > ",
+        "- > :",
+    ]
+
+
+def test_a_tree_of_columns_counts_rows_with_a_null():
+    """One event must not vanish because its deepest level is not known."""
+    rows = pa.table({"country": ["de"] * 900, "city": ["Bonn"] * 500 + [None] * 400})
+    for method in ("offline", "streaming"):
+        tree = hc.tree(
+            rows, hierarchy="columns:country,city", threshold=250, epsilon=2.0, delta=1e-6, method=method
+        )
+        assert sorted(tree.table["node"].to_pylist()) == ["de > Bonn", "de > ·"]
+        assert "A null in a key column is padded with ·; rows of nulls alone are dropped." in tree.notes

@@ -20,7 +20,7 @@ from hushcount.compiled.kernel import kernel
 DOMAIN, PATH, ROW = 0, 1, 2
 _U = np.uint64
 _BETWEEN, _MISSING = np.uint8(0), np.uint8(0xFF)
-_HASH, _DOT, _SLASH, _COLON, _QUERY, _AT = 35, 46, 47, 58, 63, 64
+_HASH, _MINUS, _DOT, _SLASH, _COLON, _QUERY, _AT = 35, 45, 46, 47, 58, 63, 64
 
 
 @kernel
@@ -180,10 +180,21 @@ def put_path(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
 
 @kernel
 def put_row(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
-    """Append `depth` values, each written as length, colon, bytes; -1 if it is malformed."""
+    """Append `depth` values, each written as length, colon, bytes, or a minus and a colon for a missing one.
+
+    Return the place behind them, or -1 if the row is malformed.
+    """
     start, end = span
     for level in range(depth):
         length, digits = np.int64(0), 0
+        if end - start >= 2 and data[start] == _MINUS and data[start + 1] == _COLON:
+            if level > 0:
+                out[place] = _BETWEEN
+                place += 1
+            out[place] = _MISSING
+            place += 1
+            start += 2
+            continue
         while start < end and 48 <= data[start] <= 57 and digits < 10:
             length = 10 * length + np.int64(data[start]) - 48
             start += 1
