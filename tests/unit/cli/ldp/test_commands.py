@@ -456,3 +456,13 @@ def test_escape_sequences_of_a_manifest_are_not_printed(campaign):
         Path("escape.json").write_bytes(signed)
         code, out, err = campaign("aggregate", "escape.json", "r.bin")
         assert (code, out, "\x1b" in err) == (1, "", False)
+
+
+def test_an_item_that_is_too_long_for_a_key_is_no_item_but_a_report(campaign):
+    options = ("words.parquet", "-c", "word", "-o", "short.bin", "--max-key-bytes", "3")
+    assert campaign("randomise", "m.json", *options)[0] == 0
+    assert Path("short.bin").stat().st_size == 18 * len(WORDS)
+    assert keys(campaign("aggregate", "m.json", "short.bin")[1]) == ["tea"]
+    Path("short.bin").unlink()
+    code, _, err = campaign("randomise", "m.json", *options, "--on-bad", "fail")
+    assert (code, Path("short.bin").exists(), len(err.splitlines())) == (1, False, 1)
