@@ -100,7 +100,7 @@ def next_row(grid: Grid, row: BandedRow, probability: int) -> BandedRow:
 
 
 def _lowest(grid: Grid, row: BandedRow, rest: int) -> list[int]:
-    """The least masses: nothing of the lowest `rest` of mass, 1/E of the other cells, rounded up."""
+    """The smallest masses: nothing of the lowest `rest` of mass, 1/E of the other cells, rounded up."""
     lowest = []
     for mass in reversed(row.masses):
         dropped = min(rest, mass)
@@ -132,7 +132,7 @@ class PrivateSampleBanded:
         "private weighted sampling, row by row",
         "Private weighted sampling (Cohen et al. 2021, Algorithm 4) is (epsilon, delta)-DP end to end.",
         "docs/proofs/sampling/sample.md",
-        ("one event moves one count by one", "the sampling scheme is public, its randomness secret"),
+        ("one event changes one count by 1", "the sampling scheme is public, its randomness secret"),
     )
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from hushcount.compiled.arrays import Floats
 
 
 def laplace_divergences(most: int, rate: float, epsilon: float) -> Floats:
-    """HS at epsilon of 0, 1, ..., `most` counts that each move by one under independent DLap(rate).
+    """Return HS at epsilon of 0, 1, ..., `most` counts that each change by 1 under independent DLap(rate).
 
     >>> laplace_divergences(2, 0.5, 1.0).tolist()
     [0.0, 0.0, 0.0]
@@ -28,7 +28,7 @@ def laplace_divergences(most: int, rate: float, epsilon: float) -> Floats:
 
 
 def largest_rate(steps: int, epsilon: float, delta: float) -> float:
-    """The largest rate up to epsilon (of 40 bits) at which `steps` counts may move by one.
+    """Return the largest rate up to epsilon (of 40 bits) at which `steps` counts may change by 1.
 
     >>> largest_rate(4, 1.0, 0.0)
     0.25
@@ -43,13 +43,13 @@ def largest_rate(steps: int, epsilon: float, delta: float) -> float:
 
 
 def rounded_down(rate: float) -> float:
-    """A rate with 40 binary digits: a few of them add up without rounding."""
+    """Return a rate with 40 binary digits: a few of them add up without rounding."""
     mantissa, exponent = math.frexp(rate)
     return math.ldexp(math.floor(math.ldexp(mantissa, 40)), exponent - 40)
 
 
 def _log_binomial(most: int, rate: float) -> Floats:
-    """log P[ups of steps] in row `steps`, column `ups`; only columns up to `steps` mean anything."""
+    """Return log P[ups of steps] in row `steps`, column `ups`; only columns up to `steps` mean anything."""
     factorial = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, most + 1)))))
     steps, ups = np.arange(most + 1)[:, None], np.arange(most + 1)[None, :]
     downs = np.maximum(steps - ups, 0)

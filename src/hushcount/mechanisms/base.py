@@ -99,15 +99,15 @@ def calibrate(mechanism: object, **fields: object) -> None:
 
 
 def lies_between(confidence: float, below: int, above: int) -> str:
-    """The sentence of an interval that has both ends."""
+    """Return the sentence of an interval that has both ends."""
     return (
-        f"With confidence {confidence:g} the true count of a key named beforehand lies between"
+        f"With confidence {confidence:g} the true count of a key chosen before seeing the result lies between"
         f" count - {below} and count + {above}."
     )
 
 
 def keep(keys: pa.Array, published: Mask) -> pa.Array:
-    """The keys that are published."""
+    """Return the keys that are published."""
     import pyarrow as pa
 
     return keys.filter(pa.array(published))
@@ -125,7 +125,7 @@ class Claim:
     def guarantee(
         self, budget: Budget, unit: PrivacyUnit, parameters: Mapping[str, int | float | str]
     ) -> Guarantee:
-        """The guarantee of one release at this budget."""
+        """Return the guarantee of one release at this budget."""
         return Guarantee(
             budget.epsilon,
             budget.delta,
@@ -139,13 +139,13 @@ class Claim:
 
 
 class Thresholded(Mechanism, Protocol[Law_co]):
-    """A mechanism that adds noise of one law to each count and publishes what reaches a threshold."""
+    """A mechanism that adds noise to each count and publishes what reaches a threshold."""
 
     claim: ClassVar[Claim]
 
     @property
     def budget(self) -> Budget:
-        """What it spends."""
+        """What a release spends."""
         ...
 
     @property
@@ -155,10 +155,10 @@ class Thresholded(Mechanism, Protocol[Law_co]):
 
     @property
     def law(self) -> Law_co:
-        """The law of its noise."""
+        """The distribution of its noise."""
         ...
 
     @property
     def threshold(self) -> int:
-        """The least noisy count that is published."""
+        """The smallest noisy count that is published."""
         ...

@@ -154,6 +154,7 @@ def _possible(makers: list[Callable[[], Route]]) -> list[Route]:
 
 
 def _group(budget: Budget, max_keys: int) -> Route:
+    """Return the route of one sketch of rows with the noise for all rows of a user."""
     each = group_budget(budget.epsilon, budget.delta, max_keys)
     threshold = thresholds.floor_threshold(each.epsilon, each.delta)
     reliable = threshold + tails.largest_difference(each.epsilon, 1 - CERTAIN, 1) - 1
@@ -162,12 +163,14 @@ def _group(budget: Budget, max_keys: int) -> Route:
 
 
 def _pamg(budget: Budget, counters: int) -> Route:
+    """Return the route of a user-level sketch with Gaussian noise."""
     found = sparse_histogram(budget.epsilon, budget.delta, counters)
     way = f"user-level Misra-Gries, Gaussian noise for {counters} counters together"
     return Route(PAMG, found.threshold, found.reliable, way)
 
 
 def _exact(budget: Budget, max_keys: int) -> Route:
+    """Return the route of exact counts with Gaussian noise."""
     found = sparse_histogram(budget.epsilon, budget.delta, max_keys)
     way = f"exact counts of all keys, Gaussian noise for {max_keys} keys of a user together"
     return Route(EXACT, found.threshold, found.reliable, way)

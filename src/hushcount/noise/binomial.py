@@ -44,13 +44,13 @@ class BinomialLaw:
         self._digits: dict[int, Expansion] = {}
 
     def cumulative(self, b: int) -> Expansion:
-        """The digits of P[B <= b], b < trials."""
+        """Return the digits of P[B <= b], b < trials."""
         if b not in self._digits:
             self._digits[b] = Expansion(lambda precision: self._interval(b, precision))
         return self._digits[b]
 
     def sample(self, size: int, bits: Bits) -> Counts:
-        """Draw `size` independent values: the least b with U < P[B <= b], U uniform."""
+        """Draw `size` independent values: the smallest b with U < P[B <= b], U uniform."""
         if not self.trials:
             return np.zeros(size, np.int64)
         heads = self._heads()
@@ -61,6 +61,7 @@ class BinomialLaw:
         return values
 
     def _settle(self, b: int, uniform: int, bits: Bits) -> int:
+        """Return the first value whose cumulative probability exceeds a uniform number, by more digits."""
         known = LONG
         while b < self.trials:
             lead = self.cumulative(b).leading(known)
@@ -74,7 +75,7 @@ class BinomialLaw:
         return b
 
     def _heads(self) -> Words:
-        """The first 64 digits of P[B <= 0], P[B <= 1], ... until they are all ones."""
+        """Return the first 64 digits of P[B <= 0], P[B <= 1], ... until they are all ones."""
         ones = (1 << LONG) - 1
         heads: list[int] = []
         while not heads or heads[-1] < ones:
@@ -83,6 +84,7 @@ class BinomialLaw:
         return np.array(heads, dtype=np.uint64)
 
     def _interval(self, b: int, precision: int) -> Interval:
+        """Return bounds of P[B <= b] in units of 2^-precision."""
         extra = 64 + self.trials.bit_length()
         working = precision + extra
         if precision not in self._sums:
@@ -104,11 +106,13 @@ class _Sums:
         self._sums = [self._term]
 
     def up_to(self, b: int) -> Interval:
+        """Return bounds of P[B <= b]."""
         while len(self._sums) <= b:
             self._next(len(self._sums))
         return self._sums[b]
 
     def _next(self, b: int) -> None:
+        """Append the bounds of P[B <= b], from those of P[B = b - 1]."""
         ways = self._trials - b + 1
         scale = b << self._working
         low = self._term[0] * self._odds[0] * ways // scale
@@ -118,7 +122,7 @@ class _Sums:
 
 
 def _power(base: Interval, exponent: int, working: int) -> Interval:
-    """Bounds of base^exponent, base in units of 2^-working and at most 1."""
+    """Return bounds of base^exponent, base in units of 2^-working and at most 1."""
     low = high = 1 << working
     square = base
     while exponent:

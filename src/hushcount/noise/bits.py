@@ -44,7 +44,7 @@ class SystemBits:
 
 
 def system_bits() -> SystemBits:
-    """The bits every release draws from unless a test hands over others."""
+    """Return the bits every release draws from unless a test hands over others."""
     return SystemBits()
 
 

@@ -41,6 +41,7 @@ class Expansion:
         return self._digits >> (self._count - count)
 
     def _certain(self, count: int) -> int:
+        """Return the first `count` digits, with bounds so narrow that they are certain."""
         guard = 32
         while True:
             low, high = self._interval(count + guard)
@@ -50,12 +51,12 @@ class Expansion:
 
 
 def exponential(exponent: Fraction) -> Expansion:
-    """Digits of exp(-exponent), exponent > 0."""
+    """Return digits of exp(-exponent), exponent > 0."""
     return Expansion(lambda precision: exp_interval(exponent, precision))
 
 
 def logistic(exponent: Fraction, factor: int = 1) -> Expansion:
-    """Digits of factor / (1 + exp(exponent)), exponent > 0, factor 1 or 2."""
+    """Return digits of factor / (1 + exp(exponent)), exponent > 0, factor 1 or 2."""
 
     def interval(precision: int) -> Interval:
         low, high = exp_interval(exponent, precision)
@@ -78,7 +79,7 @@ def exp_interval(exponent: Fraction, precision: int) -> Interval:
 
 
 def _small_exp(argument: int, working: int) -> Interval:
-    """Bounds of exp(-x) 2^working for every x with argument <= x 2^working < argument + 1, x <= 1/2."""
+    """Return bounds of exp(-x) 2^working for all x <= 1/2 with argument <= x 2^working < argument + 1."""
     total, term, index = 0, 1 << working, 0
     while term:
         total += -term if index & 1 else term

@@ -2,7 +2,7 @@
 
 Every draw carries a tag, uniform on [0, 1), that breaks ties. A cut (level, part) splits the draws into those
 at or above (level, part / 2^64) and the rest; how many lie above is binomial, and given that, they are
-independent draws of the law above the cut. Proof: docs/proofs/histograms/pure.md, section 3.
+independent draws of the distribution above the cut. Proof: docs/proofs/histograms/pure.md, section 3.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Draws = tuple[Counts, Words]
 
 
 def wanted_above(least: int) -> int:
-    """How many draws a cut should leave above it, so that `least` are there almost surely."""
+    """Return how many draws a cut should leave above it, so that `least` are there almost surely."""
     return least + 8 * math.isqrt(least) + 64
 
 
 def all_draws(count: int, epsilon: Fraction, bits: Bits) -> Draws:
-    """All of `count` draws."""
+    """Return all of `count` draws."""
     return DiscreteLaplace(epsilon).sample(count, bits), bits.words(count)
 
 
 def largest_draws(count: int, epsilon: Fraction, least: int, bits: Bits) -> Draws:
-    """The largest of `count` draws: at least `least` of them, everything above some cut.
+    """Return the largest of `count` draws: at least `least` of them, everything above some cut.
 
     `count` must be at least 2 wanted_above(least).
     """
@@ -67,7 +67,7 @@ class TailCut:
 
     @classmethod
     def leaving(cls, wanted: int, count: int, epsilon: Fraction) -> TailCut:
-        """A cut that about `wanted` of `count` draws are above; floating point picks it, any would do.
+        """Return a cut that about `wanted` of `count` draws are above; floating point picks it, any would do.
 
         But for (0, 1/2): a draw is above that with probability 1/2, whose digits no bounds can certify.
         """
@@ -80,7 +80,7 @@ class TailCut:
         return cls(epsilon, level, part + (level == 0 and part == WHOLE // 2))
 
     def probability(self, precision: int) -> Interval:
-        """Bounds of the probability to be above."""
+        """Return bounds of the probability to be above."""
         working = precision + 32
         one, upper = 1 << working, WHOLE - self.part
         a = exp_interval(self.epsilon, working)
@@ -90,7 +90,10 @@ class TailCut:
         return low >> 32, (high >> 32) + 1
 
     def at_level(self, precision: int) -> Interval:
-        """Bounds of the probability to be at the level, given to be above: u (1 - a) / (u + a - a u)."""
+        """Return bounds of the probability to be at the level, given to be above.
+
+        U (1 - a) / (u + a - a u).
+        """
         one, upper = 1 << precision, WHOLE - self.part
         low, high = exp_interval(self.epsilon, precision)
         least = upper * (one - high) * one // (upper * one + self.part * high)
@@ -98,7 +101,7 @@ class TailCut:
         return max(least, 0), most
 
     def draws(self, count: int, below: TailCut | None, bits: Bits) -> Draws:
-        """Draws of the law above this cut (and not above another, higher one)."""
+        """Draw `count` values above this cut, but not above a higher one."""
         kept: list[Draws] = []
         missing = count
         while missing:
@@ -112,11 +115,12 @@ class TailCut:
         return np.concatenate([value for value, _ in parts]), np.concatenate([tag for _, tag in parts])
 
     def above(self, values: Counts, tags: Words) -> Mask:
-        """Which draws are above."""
+        """Return which draws are above."""
         reached = (values == self.level) & (tags >= np.uint64(self.part))
         return np.asarray((values > self.level) | reached)
 
     def _draws(self, count: int, bits: Bits) -> Draws:
+        """Draw `count` values above this cut, with their tags."""
         at = bernoullis(Expansion(self.at_level), count, bits)
         values = np.full(count, self.level, np.int64)
         values[~at] += 1 + geometrics(digit_table(self.epsilon), int(count - at.sum()), bits)
@@ -138,7 +142,7 @@ def uniforms(bound: int, count: int, bits: Bits) -> Words:
 
 
 def _between(lower: TailCut, upper: TailCut) -> Probability:
-    """The probability to be above the lower cut, given not to be above the upper one."""
+    """Return the probability to be above the lower cut, given not to be above the upper one."""
 
     def bounds(precision: int) -> Interval:
         working = precision + 32
@@ -152,7 +156,7 @@ def _between(lower: TailCut, upper: TailCut) -> Probability:
 
 
 def _rest(values: Counts, tags: Words, cut: TailCut, count: int, bits: Bits) -> Draws:
-    """All that were not above the last cut, drawn one by one; they are few."""
+    """Return all that were not above the last cut, drawn one by one; they are few."""
     missing = count - len(values)
     kept = [(values, tags)]
     while missing:

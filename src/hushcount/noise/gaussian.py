@@ -1,4 +1,4 @@
-"""The discrete Gaussian law: formulas on the lattice, and the sampler of Canonne et al. 2020."""
+"""The discrete Gaussian distribution: formulas on the lattice, and the sampler of Canonne et al. 2020."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ BLOCK = 1 << 15  # candidates drawn together
 class DiscreteGaussian:
     """Integers with P[Z = z] proportional to exp(-z^2 / (2 sigma^2)).
 
-    Theorem: `sample` has exactly this law, for the rational sigma stands for, when the bits are uniform.
+    Theorem: `sample` draws from exactly this distribution, for the rational that sigma stands for, if the
+        bits are uniform.
     Assumes: 1e-3 <= sigma <= 1e8.
-    Proof: docs/proofs/noise.md. Checked by: tests/unit/mechanisms/test_samplers.py
+    Proof: docs/proofs/noise.md. Checked by: tests/unit/noise/test_laplace.py
 
     >>> law = DiscreteGaussian(10)
     >>> law.least_tail(1e-6)
@@ -82,11 +83,11 @@ class DiscreteGaussian:
         return lattice.log_both_sides(log_upper, m)
 
     def least_tail(self, p: float) -> int:
-        """Return the least integer m with P[Z >= m] <= p."""
+        """Return the smallest integer m with P[Z >= m] <= p."""
         return lattice.least_tail(self.tail, p)
 
     def two_sided(self, p: float) -> int:
-        """Return the least r >= 0 with P[|Z| > r] <= p."""
+        """Return the smallest r >= 0 with P[|Z| > r] <= p."""
         return lattice.two_sided(self.tail, p)
 
     def sample(self, size: int, bits: Bits) -> Counts:
@@ -105,6 +106,7 @@ class DiscreteGaussian:
 
     @property
     def _square(self) -> float:
+        """Return 2 sigma^2."""
         return float(2 * self.exact_sigma**2)
 
 
@@ -113,11 +115,12 @@ Distribution = DiscreteLaplace | DiscreteGaussian
 
 
 def _energy(z: Floats, square: float) -> Floats:
+    """Return the exponent z^2 / (2 sigma^2)."""
     return z * z / square
 
 
 def _theta(sigma: float) -> tuple[float, float]:
-    """Sums of exp(-z^2 / (2 sigma^2)) and of z^2 times that, over all integers z."""
+    """Return sums of exp(-z^2 / (2 sigma^2)) and of z^2 times that, over all integers z."""
     if sigma < 1:
         weights = [(z * z, math.exp(-z * z / (2 * sigma * sigma))) for z in range(1, 12)]
         return 1 + 2 * sum(w for _, w in weights), 2 * sum(square * w for square, w in weights)
@@ -130,7 +133,7 @@ def _theta(sigma: float) -> tuple[float, float]:
 
 
 def mills(m: Floats, sigma: float) -> Floats:
-    """P[Z >= m] / P[Z = m] for m >= 1: sum over k >= 0 of exp(-(2 m k + k^2) / (2 sigma^2))."""
+    """Return P[Z >= m] / P[Z = m] for m >= 1: sum over k >= 0 of exp(-(2 m k + k^2) / (2 sigma^2))."""
     slope = m / sigma**2
     smooth = (slope < 0.15) & (sigma > 30)
     ratio = np.empty_like(m)
@@ -150,7 +153,7 @@ def _direct(slope: Floats, sigma: float) -> Floats:
 
 
 def _euler_maclaurin(m: Floats, sigma: float) -> Floats:
-    """The same sum as integral plus boundary terms B_2j / (2j)! times odd derivatives at k = 0."""
+    """Return the same sum as integral plus boundary terms B_2j / (2j)! times odd derivatives at k = 0."""
     from scipy.special import erfcx
 
     slope = m / sigma**2

@@ -1,4 +1,7 @@
-"""The discrete Laplace law: formulas, and an exact sampler that draws the binary digits of a geometric."""
+"""The discrete Laplace distribution.
+
+Formulas, and an exact sampler that draws the binary digits of a geometric.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,10 @@ BLOCK = 1 << 15  # samples drawn together: their uniforms stay in the processor'
 class DiscreteLaplace:
     """Integers with P[Z = z] proportional to exp(-epsilon |z|).
 
-    Theorem: `sample` has exactly this law, for the rational epsilon stands for, when the bits are uniform.
-    Assumes: 1e-9 <= epsilon <= 1e6; a value beyond 64 bits (chance below 2^(-2^32)) is an error.
-    Proof: docs/proofs/noise.md. Checked by: tests/unit/mechanisms/test_samplers.py
+    Theorem: `sample` draws from exactly this distribution, for the rational that epsilon stands for, if the
+        bits are uniform.
+    Assumes: 1e-9 <= epsilon <= 1e6; a value beyond 64 bits (probability below 2^(-2^32)) is an error.
+    Proof: docs/proofs/noise.md. Checked by: tests/unit/noise/test_laplace.py
 
     >>> law = DiscreteLaplace(1.0)
     >>> law.least_tail(1e-6)
@@ -94,11 +98,11 @@ class DiscreteLaplace:
         return lattice.log_both_sides(lambda m: -rate * m - math.log1p(math.exp(-rate)), m)
 
     def least_tail(self, p: float) -> int:
-        """Return the least integer m with P[Z >= m] <= p."""
+        """Return the smallest integer m with P[Z >= m] <= p."""
         return lattice.least_tail(self.tail, p)
 
     def two_sided(self, p: float) -> int:
-        """Return the least r >= 0 with P[|Z| > r] <= p."""
+        """Return the smallest r >= 0 with P[|Z| > r] <= p."""
         return lattice.two_sided(self.tail, p)
 
     def sample(self, size: int, bits: Bits) -> Counts:
@@ -131,12 +135,14 @@ def digit_table(epsilon: Fraction) -> DigitTable:
 
 
 def _fill(samples: Counts, table: DigitTable, bits: Bits) -> None:
+    """Fill an array of zeros with draws: nonzero places, magnitudes, signs."""
     places = np.flatnonzero(bernoullis(table.nonzero, len(samples), bits))
     magnitudes = geometrics(table, len(places), bits) + 1
     samples[places] = np.where(_signs(len(places), bits), -magnitudes, magnitudes)
 
 
 def _signs(count: int, bits: Bits) -> Mask:
+    """Draw `count` fair coins."""
     octets = bits.words(-(-count // 64)).view(np.uint8)
     return np.unpackbits(octets, count=count).view(np.bool_)
 

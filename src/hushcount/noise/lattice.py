@@ -1,4 +1,4 @@
-"""What laws on the integers share: exact parameters, formulas for one integer or many, quantiles."""
+"""What distributions on the integers share: exact parameters, formulas for one integer or many, quantiles."""
 
 from __future__ import annotations
 
@@ -56,10 +56,11 @@ class on_lattice(Generic[Law]):  # noqa: N801 (used as a decorator)
 
 
 def _integers(argument: int | Integers) -> Floats:
+    """Return one integer or an array of integers as floats, or raise."""
     if not isinstance(argument, np.ndarray):
         return np.asarray(operator.index(argument), dtype=np.float64)
     if argument.dtype.kind not in "iu":
-        raise TypeError(f"a law on the integers takes integers, got dtype {argument.dtype}.")
+        raise TypeError(f"a distribution on the integers takes integers, got dtype {argument.dtype}.")
     return argument.astype(np.float64)
 
 
@@ -81,37 +82,38 @@ def exact(name: str, value: float | Fraction, least: float, largest: float) -> F
 
 
 def both_sides(upper: Callable[[Floats], Floats], m: Floats) -> Floats:
-    """P[Z >= m] of a symmetric law for any m, given `upper`, the same for m >= 1."""
+    """Return P[Z >= m] of a symmetric distribution for any m, given `upper`, the same for m >= 1."""
     tail = upper(np.where(m >= 1, m, 1 - m))
     return np.where(m >= 1, tail, 1 - tail)
 
 
 def log_both_sides(log_upper: Callable[[Floats], Floats], m: Floats) -> Floats:
-    """Logarithm of P[Z >= m] of a symmetric law for any m, given `log_upper`, the same for m >= 1."""
+    """Return log P[Z >= m] of a symmetric distribution for any m, given `log_upper`, the same for m >= 1."""
     tail = log_upper(np.where(m >= 1, m, 1 - m))
     return np.where(m >= 1, tail, np.log1p(-np.exp(tail)))
 
 
 def least_tail(tail: LatticeFunction, p: float) -> int:
-    """Return the least integer m with tail(m) <= p."""
+    """Return the smallest integer m with tail(m) <= p."""
     p = _probability(p)
     return _least(lambda m: tail(m) <= p)
 
 
 def two_sided(tail: LatticeFunction, p: float) -> int:
-    """Return the least r >= 0 with 2 tail(r + 1) <= p, tail of a symmetric law."""
+    """Return the smallest r >= 0 with 2 tail(r + 1) <= p, tail of a symmetric distribution."""
     p = _probability(p)
     return _least(lambda r: r >= 0 and 2 * tail(r + 1) <= p)
 
 
 def _probability(p: float) -> float:
+    """Return a probability that tails can be compared with, or raise."""
     if not LEAST_PROBABILITY <= p < 1:
         raise ParameterError(f"p must lie in [{LEAST_PROBABILITY:g}, 1), got {p}.")
     return float(p)
 
 
 def _least(holds: Callable[[int], bool]) -> int:
-    """Return the least integer where `holds`, which is false below some integer and true from there on."""
+    """Return the smallest integer where `holds`, which is false below some integer and true from there on."""
     fails, works = -1, 1
     while holds(fails):
         fails, works = 2 * fails, fails

@@ -39,7 +39,7 @@ class Rejection:
 
     @classmethod
     def of(cls, sigma: Fraction) -> Self:
-        """The step for one sigma, with scale = floor(sigma) + 1."""
+        """Return the step for one sigma, with scale = floor(sigma) + 1."""
         scale = int(sigma) + 1
         p, q = (sigma**2).as_integer_ratio()
         return cls(scale, q * scale, p, 2 * p * q * scale**2)
@@ -58,12 +58,14 @@ class Rejection:
         return passed
 
     def _units(self, magnitudes: Counts) -> Words:
+        """Return gamma of each candidate in whole units of 2^-16, at most FAR."""
         largest = int(magnitudes.max(initial=0))
         if largest < len(magnitudes):  # fewer values than candidates: compute each value once
             return self._whole_units(range(largest + 1))[magnitudes]
         return self._whole_units(magnitudes.tolist())
 
     def _whole_units(self, magnitudes: Iterable[int]) -> Words:
+        """Return gamma in whole units for given magnitudes."""
         slope, shift, divisor = self.slope, self.shift, self.divisor
         whole = (((y * slope - shift) ** 2 << UNIT) // divisor for y in magnitudes)
         return np.array([min(units, FAR) for units in whole], dtype=np.uint64)
@@ -103,10 +105,14 @@ def _survivors(units: Words, alive: Indices, bits: Bits) -> Indices:
 
 @lru_cache(maxsize=4)
 def leading_digits(place: int) -> npt.NDArray[np.uint32]:
-    """First 16 binary digits of exp(-octet 2^(8 place - 16)) for every octet; 2^16, a sure pass, for 0."""
+    """Return first 16 binary digits of exp(-octet 2^(8 place - 16)) for every octet.
+
+    2^16, a sure pass, for 0.
+    """
     digits = [exponential(_exponent(place, octet)).leading(SHORT) for octet in range(1, 256)]
     return np.array([1 << SHORT, *digits], dtype=np.uint32)
 
 
 def _exponent(place: int, octet: int) -> Fraction:
+    """Return the exponent that one byte of the units stands for."""
     return Fraction(octet << (8 * place), 1 << UNIT)

@@ -87,19 +87,23 @@ class FloorError:
     candidates: int
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """One key named beforehand: half of the failure above, the rest below."""
+        """Return the widths for one key chosen before seeing the result.
+
+        Half of the failure above, the rest below.
+        """
         return self._bounds(1 - confidence, 1)
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """All candidates at once, so also those that were published."""
+        """Return the widths that hold for all candidates at once, so also for those published."""
         return self._bounds(1 - confidence, self.candidates)
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         below, above = self.interval(confidence)
         return lies_between(confidence, below, above), overcounted(self.floor)
 
     def _bounds(self, failure: float, keys: int) -> tuple[int, int]:
+        """Return the widths below and above the count that hold for `keys` keys at once but for `failure`."""
         # above fails if some z < -above, below only if some z - z0 > below - floor; no floor lies below 0
         each = tails.one_of(keys, failure / 2)
         above = max(self.law.least_tail(each) - 1, 0)
@@ -178,15 +182,15 @@ class BoundedLengthError:
     candidates: int
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """One key named beforehand."""
+        """Return the widths for one key chosen before seeing the result."""
         return self._bounds(1 - confidence)
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """All candidates at once, so also those that were published."""
+        """Return the widths that hold for all candidates at once, so also for those published."""
         return self._bounds(tails.one_of(self.candidates, 1 - confidence))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         below, above = self.interval(confidence)
         return (
             lies_between(confidence, below, above),
@@ -194,5 +198,6 @@ class BoundedLengthError:
         )
 
     def _bounds(self, failure: float) -> tuple[int, int]:
+        """Return the widths below and above the count that hold for `keys` keys at once but for `failure`."""
         noise = self.law.two_sided(failure)
         return self.largest_floor + noise, noise

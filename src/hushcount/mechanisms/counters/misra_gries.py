@@ -54,7 +54,7 @@ class PrivateMisraGries:
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "private Misra-Gries",
-        "PMG (Lebeda and Tětek 2023, Algorithm 2) with the exact threshold.",
+        "PMG (Lebeda and Tětek 2023, Algorithm 2) with the exact threshold is (epsilon, delta)-DP.",
         PROOF,
         ONE_STREAM,
     )
@@ -71,7 +71,7 @@ class PrivateMisraGries:
 
 @dataclass(frozen=True, slots=True)
 class PrivateMisraGriesPaper:
-    """PMG with the threshold printed for geometric noise.
+    """PMG with the published threshold for geometric noise.
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
@@ -90,8 +90,9 @@ class PrivateMisraGriesPaper:
     sketch: ClassVar[str] = "misra-gries"
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
-        "private Misra-Gries, printed threshold",
-        "PMG (Lebeda and Tětek 2023, Algorithm 2) with the threshold of Lebeda and Tětek 2023, section 5.2.",
+        "private Misra-Gries, published threshold",
+        "PMG (Lebeda and Tětek 2023, Algorithm 2) with the published threshold (Section 5.2) is"
+        " (epsilon, delta)-DP.",
         PROOF,
         ONE_STREAM,
     )
@@ -112,7 +113,7 @@ class PrivateMisraGriesStandard:
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties in any way.
+    Assumes: unit updates in stream order; ties are broken in any way.
     Parameters: z0 + zj on each height >= 1, z ~ DLap(epsilon); threshold thresholds.standard_threshold.
     Proof: docs/proofs/counters/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
     """
@@ -128,7 +129,8 @@ class PrivateMisraGriesStandard:
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "private Misra-Gries of the standard sketch",
-        "PMG of the standard sketch (Lebeda and Tětek 2023, section 5.1) with the exact threshold.",
+        "PMG of the standard sketch (Lebeda and Tětek 2023, Section 5.1) with the exact threshold is"
+        " (epsilon, delta)-DP.",
         PROOF,
         ONE_STREAM[:1],
     )
@@ -150,7 +152,7 @@ class ChanRelease:
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties in any way.
+    Assumes: unit updates in stream order; ties are broken in any way.
     Parameters: DLap(epsilon / k) on each height >= 1, k candidates; threshold thresholds.chan_threshold.
     Proof: docs/proofs/counters/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
     """
@@ -166,7 +168,8 @@ class ChanRelease:
     way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
     claim: ClassVar[Claim] = Claim(
         "Misra-Gries with noise for all counters",
-        "Noise for l1 sensitivity k on the nonzero heights (Chan et al. 2012), exact threshold.",
+        "Noise for l1 sensitivity k on the nonzero heights (Chan et al. 2012), with the exact threshold, is"
+        " (epsilon, delta)-DP.",
         PROOF,
         ONE_STREAM[:1],
     )
@@ -186,6 +189,7 @@ class ChanRelease:
 
 
 def _release_shared(mechanism: _Heights, shape: FloorCounters, bits: Bits, least_height: int) -> Release:
+    """Add one shared noise and one for each key to heights of at least `least_height`, and publish."""
     _check(mechanism, shape)
     heights = shape.counts - shape.floor
     noise = mechanism.law.sample(1 + len(heights), bits)
@@ -212,6 +216,7 @@ def _publish(
     *,
     shared: bool,
 ) -> Release:
+    """Return the release of the heights that are published."""
     parameters: dict[str, int | float | str] = {
         "threshold": mechanism.threshold,
         "candidates": shape.candidates,
@@ -234,24 +239,29 @@ class HeightError:
     shared: bool
 
     def interval(self, confidence: float) -> tuple[int, int | None]:
-        """One key named beforehand; no upper end without a public length."""
+        """Return the widths for one key chosen before seeing the result.
+
+        No upper end without a public length.
+        """
         return self._bounds(1 - confidence, 1)
 
     def simultaneous(self, confidence: float) -> tuple[int, int | None]:
-        """All candidates at once, so also those that were published."""
+        """Return the widths that hold for all candidates at once, so also for those published."""
         return self._bounds(1 - confidence, self.candidates)
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         return lower_estimate_sentences(confidence, self.interval(confidence), self.largest_floor)
 
     def _bounds(self, failure: float, keys: int) -> tuple[int, int | None]:
+        """Return the widths below and above the count that hold for `keys` keys at once but for `failure`."""
         if self.largest_floor is None:
             return self._one_sided(failure, keys), None
         noise = self._one_sided(failure / 2, keys)
         return noise, self.largest_floor + noise
 
     def _one_sided(self, failure: float, keys: int) -> int:
+        """Return the noise that none of `keys` keys exceeds but for `failure`."""
         if self.shared:
             return tails.largest_difference(float(self.law.epsilon), failure, keys) - 1
         return max(self.law.least_tail(tails.one_of(keys, failure)) - 1, 0)

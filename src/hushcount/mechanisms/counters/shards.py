@@ -46,7 +46,8 @@ class ShardRelease:
     way_out: ClassVar[str] = "give a list of SpaceSaving or MisraGries sketches"
     claim: ClassVar[Claim] = Claim(
         "shard release",
-        "Shard release: private floors, then one key moves by one, are (epsilon, delta)-DP together.",
+        "Shard release: noisy floors and a noisy histogram of what lies above them are (epsilon, delta)-DP"
+        " together.",
         "docs/proofs/counters/shards.md",
         (*ONE_STREAM, "the shard of an event is a function of the event alone"),
     )
@@ -75,14 +76,14 @@ class ShardRelease:
 
 
 def histogram_budget(budget: Budget) -> Budget:
-    """What is left for the histogram of sums: a key isolated below its floor may have spent the rest."""
+    """Return the budget left for the histogram: a key isolated below its floor may have spent the rest."""
     margin = thresholds.shard_margin(budget.epsilon, budget.delta)
     spent = float(DiscreteLaplace(budget.epsilon).tail(margin + 1)) * (1 + tails.SAFETY)
     return Budget(budget.epsilon, budget.delta - spent)
 
 
 def above_floors(shape: Shards, floors: tuple[int, ...]) -> Histogram:
-    """Sums over shards of max(count - floor, 0), without keys that have nothing above any floor."""
+    """Return sums over shards of max(count - floor, 0), without keys that have nothing above any floor."""
     keys, heights = [], []
     for part, floor in zip(shape.parts, floors, strict=True):
         above: Counts = part.counts - floor
@@ -106,24 +107,30 @@ class ShardError:
     apart: bool = False
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """One key named beforehand; its shard, if there is only one, does not depend on the noise."""
+        """Return the widths for one key chosen before seeing the result.
+
+        If a key is in one shard only, which one does not depend on the noise.
+        """
         each, missed = self._too_low(1 - confidence, 1 if self.apart else len(self.floors))
         low, high = self.noise.quantiles(1 - confidence - missed)
         return self.noise.centre - low + each, high - self.noise.centre + self._lost + each
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """All keys at once: the noise is bounded, and no noisy floor is too low by more than u."""
+        """Return the widths for all keys at once.
+
+        Noise is bounded, and no noisy floor is too low by more than u.
+        """
         each, _ = self._too_low(1 - confidence, len(self.floors))
         return self.noise.centre + each, self.noise.largest - self.noise.centre + self._lost + each
 
     def _too_low(self, failure: float, shards: int) -> tuple[int, float]:
-        """(u, p): what a key sees of so many floors is more than u too low with probability at most p."""
+        """Return (u, p): so many floors are together more than u too low with probability at most p."""
         one = max(self.floor_law.least_tail(failure / (2 * shards)) - self.margin - 1, 0)
         missed = shards * float(self.floor_law.tail(self.margin + 1 + one))
         return one if self.apart else shards * one, missed
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         below, above = self.interval(confidence)
         where = "floor of its shard," if self.apart else f"floors of {len(self.floors)} shards, in all"
         return (
@@ -133,5 +140,6 @@ class ShardError:
 
     @property
     def _lost(self) -> int:
+        """Return the most that noisy floors left out of the count of a key."""
         above = [max(floor, 0) for floor in self.floors]
         return max(above) if self.apart else sum(above)

@@ -1,7 +1,7 @@
 """Noise and threshold of the offline release of a hierarchy: what a path of failed tests may give away.
 
 w is the noise of one test, F(t) = P[w < t], q = P[w >= threshold - 1]. One event changes the residuals of one
-path, by one, until the first test on it succeeds. A test fails with probability F(t) in the smaller data and
+path, by 1, until the first test on it succeeds. A test fails with probability F(t) in the smaller data and
 F(t - 1) in the larger, for some integer t, or with 1 and 1 - q where the smaller data does not test the node.
 With p and p' the products of these over the tests of a path, the release is (epsilon, delta)-DP if
 p - exp(epsilon) p' <= delta (all fail) and (1 - p') - exp(epsilon) (1 - p) <= delta (some test succeeds)
@@ -32,16 +32,16 @@ SAFETY = 1e-9
 LARGEST_TESTS = 1 << 16
 LARGEST_SCALE = 1e8
 RAISES = (1.0, 1.0005, 1.001, 1.003, 1.01, 1.03, 1.1, 1.25, 1.5, 2.0)
-_ROUNDING = 1e-12  # more than the relative error of the formulas of a law
+_ROUNDING = 1e-12  # more than the relative error of the formulas of a distribution
 _BITS = 12  # significant bits of a scale
-_FINEST = 1024  # from this deviation on, neighbouring t are taken together
-_STEPS = 32  # thresholds tried beyond the least that untested nodes allow
+_FINEST = 1024  # from this standard deviation, neighbouring t are taken together
+_STEPS = 32  # thresholds tried beyond the smallest that untested nodes allow
 _SEARCH = 40  # steps of a golden section search
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A law of noise, and the least threshold at which it is private for paths of `tests` nodes."""
+    """A distribution of noise with its smallest private threshold, for paths of `tests` nodes."""
 
     law: Distribution
     threshold: int
@@ -61,7 +61,7 @@ class Failures:
 
     @classmethod
     def of(cls, law: Distribution, threshold: int) -> Failures:
-        """The tests at t < threshold and the node that only the larger data tests; all others cost less."""
+        """Return the tests at t < threshold, and that of a node which only the larger data tests."""
         step = 1 + int(math.sqrt(law.variance) / _FINEST)
         untested = -math.log1p(-float(law.tail(threshold - 1)))
         lowest, beyond = _lowest(law, threshold)
@@ -74,7 +74,7 @@ class Failures:
         return cls(np.append(hidden, 0.0) * (1 - _ROUNDING), loss, beyond)
 
     def all_fail(self, tests: int, epsilon: float) -> float:
-        """An upper bound of p - exp(epsilon) p' over all paths of `tests` nodes."""
+        """Return an upper bound of p - exp(epsilon) p' over all paths of `tests` nodes."""
 
         def bound(slope: float) -> float:
             loss = tests * float(np.max(self.loss - slope * self.hidden))
@@ -86,7 +86,7 @@ class Failures:
         return _least_value(bound) + self.beyond
 
     def some_succeeds(self, tests: int, epsilon: float) -> float:
-        """An upper bound of (1 - p') - exp(epsilon) (1 - p) over all paths of `tests` nodes."""
+        """Return an upper bound of (1 - p') - exp(epsilon) (1 - p) over all paths of `tests` nodes."""
 
         def bound(slope: float) -> float:
             loss = tests * float(np.max(self.loss - slope * self.hidden))
@@ -97,7 +97,7 @@ class Failures:
 
 
 def chain_delta(law: Distribution, threshold: int, tests: int, epsilon: float) -> float:
-    """The delta of the release at epsilon (an upper bound, both ways) for paths of `tests` nodes.
+    """Return the delta of the release at epsilon (an upper bound, both ways) for paths of `tests` nodes.
 
     >>> 0.9e-6 < chain_delta(DiscreteGaussian(15.13), 84, 32, 1.0) < 1e-6
     True
@@ -107,7 +107,7 @@ def chain_delta(law: Distribution, threshold: int, tests: int, epsilon: float) -
 
 
 def calibrate(tests: int, budget: Budget, threshold: int | None = None) -> Chain:
-    """The law of noise for a public threshold, or the one with the least threshold of all.
+    """Return the distribution of noise for a public threshold, or the one with the smallest threshold of all.
 
     >>> chain = calibrate(32, Budget(1.0, 1e-6))
     >>> chain.threshold, round(float(chain.law.sigma), 1)
@@ -136,7 +136,7 @@ def laplace(scale: Fraction) -> DiscreteLaplace:
 
 @lru_cache(maxsize=256)
 def chains(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget) -> tuple[Chain, ...]:
-    """Laws of one kind with their least thresholds, from the smallest scale that is private upwards."""
+    """Return distributions of one kind with their smallest thresholds, by increasing scale."""
     least = _least_scale(kind, tests, budget)
     laws = dict.fromkeys(kind(_rounded_up(least * raised)) for raised in RAISES)
     found = ((law, _least_threshold(law, tests, budget)) for law in laws)
@@ -144,7 +144,7 @@ def chains(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget)
 
 
 def _least_scale(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget) -> float:
-    """A scale below which the failed tests of a path alone exceed delta, up to the ripple of the lattice."""
+    """Return about the scale below which the failed tests of a path alone exceed delta."""
 
     def private(scale: float) -> bool:
         law = kind(_rounded_up(scale))
@@ -169,7 +169,7 @@ def _least_scale(kind: Callable[[Fraction], Distribution], tests: int, budget: B
 
 
 def _least_threshold(law: Distribution, tests: int, budget: Budget) -> int | None:
-    """The least threshold at which the law is private, or None where failed tests exceed delta at any."""
+    """Return the smallest private threshold, or None if failed tests exceed delta at any threshold."""
     start = _untested_threshold(law, tests, budget.delta)
     for threshold in range(start, start + _STEPS):
         if chain_delta(law, threshold, tests, budget.epsilon) <= budget.delta:
@@ -178,12 +178,12 @@ def _least_threshold(law: Distribution, tests: int, budget: Budget) -> int | Non
 
 
 def _untested_threshold(law: Distribution, tests: int, delta: float) -> int:
-    """Least threshold with 1 - (1 - q)^tests <= delta: a path of nodes that only the larger data tests."""
+    """Return the smallest threshold with 1 - (1 - q)^tests <= delta, for nodes that one side alone tests."""
     return max(1, 1 + law.least_tail(max(one_of(tests, delta), LEAST_PROBABILITY)))
 
 
 def _lowest(law: Distribution, threshold: int) -> tuple[int, float]:
-    """The least t that matters, and the probability to fail below it."""
+    """Return the smallest t that matters, and the probability to fail below it."""
     if isinstance(law, DiscreteLaplace):
         return 1, 0.0  # from there downwards the loss stays the same and failing gets less likely
     negligible = max(1e-9 * float(law.tail(threshold - 1)), LEAST_PROBABILITY)
@@ -192,7 +192,7 @@ def _lowest(law: Distribution, threshold: int) -> tuple[int, float]:
 
 
 def _loss(law: Distribution, t: Counts) -> Floats:
-    """log F(t) / F(t - 1), by the probability between them, or by tails where that is most of F(t)."""
+    """Return log F(t) / F(t - 1), by the probability between them, or by tails where that is most of F(t)."""
     log_fail = np.asarray(law.log_tail(1 - t))
     between = np.exp(np.asarray(law.log_pmf(t - 1)) - log_fail)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -201,7 +201,7 @@ def _loss(law: Distribution, t: Counts) -> Floats:
 
 
 def _least_value(bound: Callable[[float], float]) -> float:
-    """The least of a quasiconvex function of slopes exp(-30) .. exp(30); each value is an upper bound."""
+    """Return the minimum of a quasiconvex function over slopes exp(-30) .. exp(30), by golden section."""
     ratio = (math.sqrt(5) - 1) / 2
     low, high = -30.0, 30.0
     inner = [high - ratio * (high - low), low + ratio * (high - low)]
@@ -219,6 +219,6 @@ def _least_value(bound: Callable[[float], float]) -> float:
 
 
 def _rounded_up(scale: float) -> Fraction:
-    """The least rational of few bits that is not below a scale."""
+    """Return the smallest rational of few bits that is not below a scale."""
     unit = Fraction(2) ** (math.frexp(scale)[1] - 1 - _BITS)
     return math.ceil(Fraction(scale) / unit) * unit

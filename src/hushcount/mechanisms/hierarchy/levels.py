@@ -1,11 +1,11 @@
 """Noise and threshold of the floor release of several levels at once.
 
-One event moves the number of events, and at each of `height` levels below the root it leaves the pair of
-sketches in one of the states S1 to S6. With j levels in which a count or the floor moves,
+One event changes the number of events, and at each of `height` levels below the root it leaves the pair of
+sketches in one of the states S1 to S6. With j levels in which a count or the floor changes,
 
     HS <= HS_(1+j)(epsilon) + j P[1 + z1 - z0 >= G] + (height - j) P[max(1 + z1 - z0, z2 - z0) >= G],
 
-HS_i the divergence of i counts that move by one. Derivation: docs/proofs/hierarchy/streaming.md.
+HS_i the divergence of i counts that change by 1. Derivation: docs/proofs/hierarchy/streaming.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hushcount.noise.laplace import LEAST_EPSILON, DiscreteLaplace
 
 SHARES = tuple(
     np.geomspace(0.01, 0.98, 24).tolist()
-)  # of delta, for what moves; the rest hides isolated keys
+)  # of delta, for what changes; the rest hides isolated keys
 _ROOT_TWO = math.sqrt(2)
 
 
@@ -37,7 +37,7 @@ class LevelNoise(Protocol):
 
     @property
     def law(self) -> Distribution:
-        """The law of each noise."""
+        """The distribution of each noise."""
         ...
 
     @property
@@ -46,15 +46,15 @@ class LevelNoise(Protocol):
         ...
 
     def divergences(self, most: int, epsilon: float) -> Floats:
-        """HS_1, ..., HS_most, or bounds above them."""
+        """Return HS_1, ..., HS_most, or bounds above them."""
         ...
 
     def difference_tail(self, least: int) -> float:
-        """P[z1 - z0 >= least], or a bound above it."""
+        """Return P[z1 - z0 >= least], or a bound above it."""
         ...
 
     def isolated_tail(self, threshold: int) -> float:
-        """P[max(1 + z1 - z0, z2 - z0) >= threshold], or a bound above it."""
+        """Return P[max(1 + z1 - z0, z2 - z0) >= threshold], or a bound above it."""
         ...
 
 
@@ -66,7 +66,7 @@ class LaplaceLevels:
 
     @property
     def law(self) -> DiscreteLaplace:
-        """The law of each noise."""
+        """The distribution of each noise."""
         return DiscreteLaplace(self.rate)
 
     @property
@@ -75,15 +75,15 @@ class LaplaceLevels:
         return f"discrete Laplace of rate {self.rate:g}, levels composed exactly"
 
     def divergences(self, most: int, epsilon: float) -> Floats:
-        """HS_1, ..., HS_most."""
+        """Return HS_1, ..., HS_most."""
         return laplace_divergences(most, self.rate, epsilon)[1:]
 
     def difference_tail(self, least: int) -> float:
-        """P[z1 - z0 >= least]."""
+        """Return P[z1 - z0 >= least]."""
         return math.exp(tails.log_difference_tail(self.rate, least)) if least > 0 else 1.0
 
     def isolated_tail(self, threshold: int) -> float:
-        """P[max(1 + z1 - z0, z2 - z0) >= threshold]."""
+        """Return P[max(1 + z1 - z0, z2 - z0) >= threshold]."""
         return math.exp(tails.log_floor_tail(self.rate, threshold))
 
 
@@ -95,7 +95,7 @@ class GaussianLevels:
 
     @property
     def law(self) -> DiscreteGaussian:
-        """The law of each noise."""
+        """The distribution of each noise."""
         return DiscreteGaussian(self.sigma)
 
     @property
@@ -104,7 +104,7 @@ class GaussianLevels:
         return f"discrete Gaussian of sigma {self.sigma:g}, levels composed on the integers"
 
     def divergences(self, most: int, epsilon: float) -> Floats:
-        """Bounds above HS_1, ..., HS_most."""
+        """Return bounds above HS_1, ..., HS_most."""
         return np.exp(gaussian.log_hockey_stick(np.arange(1.0, most + 1), epsilon, self.sigma))
 
     def difference_tail(self, least: int) -> float:
@@ -116,13 +116,13 @@ class GaussianLevels:
         return min(1.0, float((np.exp(log_first) * gaussian.ratio(first, spread))[0]))
 
     def isolated_tail(self, threshold: int) -> float:
-        """A bound above P[max(1 + z1 - z0, z2 - z0) >= threshold]: the sum over both."""
+        """Return a bound above P[max(1 + z1 - z0, z2 - z0) >= threshold]: the sum over both."""
         return self.difference_tail(threshold - 1) + self.difference_tail(threshold)
 
 
 @dataclass(frozen=True, slots=True)
 class CalibratedLevels:
-    """The noise, and the least height above the noisy floor at which a node of a level is published."""
+    """The noise, and the smallest height above the noisy floor at which a node of a level is published."""
 
     noise: LevelNoise
     threshold: int
@@ -130,7 +130,7 @@ class CalibratedLevels:
 
 @lru_cache(maxsize=256)
 def calibrated_levels(epsilon: float, delta: float, height: int) -> CalibratedLevels:
-    """The law with the lowest threshold G for a hierarchy of this height; of equals the one with less noise.
+    """Return the noise with the lowest threshold G for a hierarchy of this height; of equals, the weakest.
 
     >>> found = calibrated_levels(1.0, 1e-6, 31)
     >>> found.threshold, found.noise.law
@@ -155,7 +155,7 @@ def _check_range(epsilon: float, height: int) -> None:
 
 
 def least_threshold(noise: LevelNoise, epsilon: float, delta: float, height: int) -> int | None:
-    """The least G >= 1 for which this noise is private, or None if there is none."""
+    """Return the smallest G >= 1 for which this noise is private, or None if there is none."""
     target = delta * (1 - gaussian.SAFETY)
     moved = noise.divergences(height + 1, epsilon)
     if moved.max() >= target:
@@ -164,14 +164,17 @@ def least_threshold(noise: LevelNoise, epsilon: float, delta: float, height: int
 
 
 def spent(noise: LevelNoise, moved: Floats, threshold: int) -> float:
-    """The largest bound over all numbers j of levels that move; `moved` holds HS_1, ..., HS_(1 + height)."""
+    """Return the largest bound over all numbers j of levels that change.
+
+    `moved` is HS_1, ..., HS_(1+height).
+    """
     j = np.arange(len(moved))
     one, two = noise.difference_tail(threshold - 1), noise.isolated_tail(threshold)
     return float((moved + j * one + j[::-1] * two).max())
 
 
 def _tried(epsilon: float, delta: float, height: int) -> Iterator[LevelNoise]:
-    """Basic composition (which nothing can refuse), then both laws over a range of scales."""
+    """Yield basic composition (which nothing can refuse), then both distributions over a range of scales."""
     moved = height + 1
     yield LaplaceLevels(rounded_down(epsilon / moved))
     for share in SHARES:

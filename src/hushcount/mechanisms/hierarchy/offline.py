@@ -36,19 +36,19 @@ class HierarchyRelease:
     Neighbours: add or remove one event.
     Assumes: the leaf of an event is a function of its key; all paths of the hierarchy have the same length.
     Parameters: independent noise w on the residual of every node with residual >= 1, discrete Laplace or
-        Gaussian; a public threshold, not below the least private one, hierarchy_calibration.calibrate.
+        Gaussian; a public threshold, not below the smallest private one, chains.calibrate.
     Proof: docs/proofs/hierarchy/offline.md. Checked by: tests/privacy/test_hierarchy.py
     """
 
     budget: Budget
     public: Public
-    threshold: int | None = None  # None takes the least private one
+    threshold: int | None = None  # None takes the smallest private one
     law: Distribution = field(init=False)
 
     name: ClassVar[str] = "hierarchy-offline"
     accepts: ClassVar[tuple[type[Shape], ...]] = (LeafCounts,)
     sketch: ClassVar[str] = "leaves"
-    way_out: ClassVar[str] = "count leaves with count_leaves, or name hierarchy-streaming for a sketch"
+    way_out: ClassVar[str] = "give the data to hc.tree, or count with HierarchySketch"
     claim: ClassVar[Claim] = Claim(
         "noisy residuals of a hierarchy",
         "Independent noise on the residuals of all nodes, calibrated for the tests of one path, is"
@@ -81,7 +81,7 @@ class HierarchyRelease:
         return TreeRelease(rows, guarantee, TotalError(self.law, tau), tau, hierarchy.name, self.height)
 
     def guarantee(self, hierarchy: Hierarchy, unit: PrivacyUnit = EVENT) -> Guarantee:
-        """The guarantee of a release of this hierarchy."""
+        """Return the guarantee of a release of this hierarchy."""
         tau = needed(self.name, "threshold", self.threshold)
         public: dict[str, int | float | str] = {
             "hierarchy": hierarchy.name,
@@ -92,6 +92,7 @@ class HierarchyRelease:
 
 
 def _noise(law: Distribution) -> dict[str, int | float | str]:
+    """Return the noise as public parameters."""
     if isinstance(law, DiscreteLaplace):
         return {"noise": "discrete Laplace", "scale": float(1 / law.exact_epsilon)}
     return {"noise": "discrete Gaussian", "sigma": float(law.sigma)}
@@ -120,7 +121,7 @@ class _Walk:
     noise: Counts = field(default_factory=lambda: np.empty(0, np.int64))
 
     def published(self, shape: LeafCounts) -> Iterator[PublishedNodes]:
-        """What is published while the leaves go by, and when the path of the last one is closed."""
+        """Yield what is published while the leaves go by, and when the path of the last one is closed."""
         path = Path.of(shape.hierarchy.height)
         before = pa.array([], shape.hierarchy.leaf_type)
         for batch in shape.batches():
@@ -130,6 +131,7 @@ class _Walk:
         yield from self._through(end, before, path)
 
     def _through(self, batch: LeafBatch, before: pa.Array, path: Path) -> Iterator[PublishedNodes]:
+        """Walk through one batch of leaves and yield what is published."""
         rows = np.empty((BLOCK, 4), np.int64)
         path.cursor[LEAF] = 0
         while path.cursor[LEAF] < len(batch.counts):
@@ -144,7 +146,7 @@ class _Walk:
 
 
 def _published(rows: Counts, leaves: pa.Array, before: pa.Array) -> PublishedNodes:
-    """The rows of the kernel with their leaves: -1 is the last leaf of the batch before."""
+    """Return the rows of the kernel with their leaves: -1 is the last leaf of the batch before."""
     place, level, value, size = rows.T.copy()
     earlier = int(np.count_nonzero(place < 0))
     named = [before.take(pa.array(np.zeros(earlier, np.int64))), leaves.take(pa.array(place[earlier:]))]
@@ -152,7 +154,10 @@ def _published(rows: Counts, leaves: pa.Array, before: pa.Array) -> PublishedNod
 
 
 def tree_rows(hierarchy: Hierarchy, published: Iterable[PublishedNodes]) -> TreeRows:
-    """The rows of a release: totals are sums over subtrees, a parent is the nearest published ancestor."""
+    """Return the rows of a release.
+
+    Totals are sums over subtrees, parents the nearest published ancestors.
+    """
     none = np.empty(0, np.int64)
     parts = [PublishedNodes(pa.array([], hierarchy.leaf_type), none, none, none), *published]
     levels = np.concatenate([part.levels for part in parts])
@@ -167,7 +172,7 @@ def tree_rows(hierarchy: Hierarchy, published: Iterable[PublishedNodes]) -> Tree
 
 
 def _parents(sizes: Counts) -> Counts:
-    """The row of the nearest published ancestor, or -1, from subtrees that stand before their tops."""
+    """Return the row of the nearest published ancestor, or -1, from subtrees that stand before their tops."""
     parents = np.full(len(sizes), -1, dtype=np.int64)
     tops: list[int] = []
     for row, size in enumerate(sizes.tolist()):

@@ -1,9 +1,9 @@
 """From published levels to a tree: conservative residuals, a function of published values only.
 
-Biswas et al. 2024, Algorithm 4, with the noisy floor of a level in place of the length over the number of
-counters: from the
-count of a node (an upper estimate) the lower estimates of its nearest published descendants are taken, so
-the residual is too large rather than too small. What reaches the threshold is published, from the leaves up.
+Biswas et al. 2024, Algorithm 4, with the noisy floor of a level in place of the length divided by the
+number of counters. From the count of a node (an upper estimate) the lower estimates of its nearest published
+descendants are subtracted, so the residual is too large rather than too small. A node is published if its
+residual reaches the threshold, from the leaves up.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class NoisyLevels:
 
 
 def conservative_tree(hierarchy: Hierarchy, levels: NoisyLevels, threshold: int) -> TreeRows:
-    """The nodes whose residual reaches the threshold."""
+    """Return the nodes whose residual reaches the threshold."""
     none = np.zeros(0, np.int64)
     rows = TreeRows(pa.array([], pa.string()), none, none, none, none)
     frontier = _Frontier(pa.array([], hierarchy.leaf_type), none, none)
@@ -83,12 +83,12 @@ class _Frontier:
     lower: Counts
 
     def places(self, hierarchy: Hierarchy, nodes: pa.Array, depth: int) -> Counts:
-        """Where among the nodes of a level the ancestor of each is; -1 where it is not among them."""
+        """Return where among the nodes of a level the ancestor of each is; -1 where it is not among them."""
         found = pc.index_in(hierarchy.nodes(self.nodes, depth), value_set=nodes)
         return np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False), np.int64)
 
     def moved_up(self, parents: Counts, above: _Frontier) -> _Frontier:
-        """Those without a parent still, and those of the level above."""
+        """Return those without a parent still, and those of the level above."""
         left = parents < 0
         return _Frontier(
             pa.concat_arrays([self.nodes.filter(pa.array(left)), above.nodes]),
@@ -98,25 +98,26 @@ class _Frontier:
 
 
 def _sums(places: Counts, values: Counts, count: int) -> Counts:
-    """The sum of the values at each of `count` places; -1 is no place."""
+    """Return the sum of the values at each of `count` places; -1 is no place."""
     sums = np.zeros(count + 1, np.int64)
     np.add.at(sums, places, values)
     return sums[:-1]
 
 
 def _rows_of(places: Counts, chosen: Counts, first: int) -> Counts:
-    """The row of what was chosen at each place, -1 where nothing was; rows are counted from `first` on."""
+    """Return the row of what was chosen at each place, numbered from `first`; -1 if nothing was."""
     rows = np.full(int(max(places.max(initial=-1), chosen.max(initial=-1))) + 2, -1)
     rows[chosen] = first + np.arange(len(chosen))
     return rows[places]
 
 
 def _without_parents(labels: pa.Array, depth: int, residuals: Counts, totals: Counts) -> TreeRows:
+    """Return rows of one level whose parents are not known yet."""
     return TreeRows(labels, np.full(len(totals), depth), np.full(len(totals), -1), residuals, totals)
 
 
 def _joined(rows: TreeRows, more: TreeRows, children: Counts, parents: Counts) -> TreeRows:
-    """All rows, with the parents that children have found."""
+    """Return all rows, with the parents that children have found."""
     above = rows.parents.copy()
     above[children] = parents
     return TreeRows(

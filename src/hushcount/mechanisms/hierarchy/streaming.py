@@ -33,13 +33,13 @@ class LevelFloorRelease:
     Assumes: the node of an event at a level is a function of its key; unit updates in stream order, the same
         at all levels; ties evict the most recently updated node.
     Parameters: noise z on the number of events, on every floor and on every candidate; G above the
-        noisy floor, level_calibration.calibrated_levels. `threshold` is public: the tree is post-processing.
+        noisy floor, levels.calibrated_levels. `threshold` is public: the tree is post-processing.
     Proof: docs/proofs/hierarchy/streaming.md. Checked by: tests/privacy/test_hierarchy_streaming.py
     """
 
     budget: Budget
     public: Public
-    threshold: int | None = None  # None takes the least possible one
+    threshold: int | None = None  # None takes the smallest possible one
     levels: CalibratedLevels = field(init=False)
 
     name: ClassVar[str] = "hierarchy-streaming"
@@ -83,12 +83,12 @@ class LevelFloorRelease:
         return tree.with_notes(*self._notes(noisy, least))
 
     def noisy_levels(self, shape: LevelCounters, bits: Bits) -> NoisyLevels:
-        """What is published of the levels; all that follows is a function of it."""
+        """Return what is published of the levels; all that follows is a function of it."""
         total = shape.total + int(self.levels.noise.law.sample(1, bits)[0])
         return NoisyLevels(total, tuple(self._noisy_level(level, bits) for level in shape.levels))
 
     def guarantee(self, hierarchy: Hierarchy, unit: PrivacyUnit = EVENT) -> Guarantee:
-        """The guarantee of a release of this hierarchy."""
+        """Return the guarantee of a release of this hierarchy."""
         parameters: dict[str, int | float | str] = {
             "hierarchy": hierarchy.name,
             "threshold": needed(self.name, "threshold", self.threshold),
@@ -99,6 +99,7 @@ class LevelFloorRelease:
         return self.claim.guarantee(self.budget, unit, parameters)
 
     def _noisy_level(self, level: FloorCounters, bits: Bits) -> NoisyLevel:
+        """Add noise to the floor and the counts of one level; keep nodes far enough above the floor."""
         noise = self.levels.noise.law.sample(1 + len(level.counts), bits)
         floor = level.floor + int(noise[0])
         counts = level.counts + noise[1:]
@@ -106,14 +107,14 @@ class LevelFloorRelease:
         return NoisyLevel(keep(level.keys, published), counts[published], floor)
 
     def _notes(self, noisy: NoisyLevels, threshold: int) -> tuple[str, ...]:
-        """Which levels show less than the threshold promises: public, as the noisy floors are."""
-        least = [floor + self.levels.threshold for floor in noisy.floors]
-        blind = [depth for depth in range(1, len(least)) if least[depth] > threshold]
+        """Return which levels show less than the threshold promises: public, as the noisy floors are."""
+        smallest = [floor + self.levels.threshold for floor in noisy.floors]
+        blind = [depth for depth in range(1, len(smallest)) if smallest[depth] > threshold]
         if not blind:
             return ()
-        shown = ", ".join(f"{depth} (from {least[depth]} on)" for depth in blind)
+        shown = ", ".join(f"level {depth} (at least {smallest[depth]})" for depth in blind)
         return (
-            f"Levels where the sketch shows only nodes above the threshold {threshold}: {shown};"
+            f"At some levels the sketch shows only nodes larger than the threshold {threshold}: {shown};"
             " more counters show more.",
         )
 
@@ -126,26 +127,29 @@ class LevelError:
     floors: tuple[int, ...]
 
     def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
-        """One node named beforehand: half of the failure above, half below."""
+        """Return the bounds for one node chosen before seeing the result.
+
+        Half of the failure above, half below.
+        """
         above, below = self._margins(confidence)
         floors = np.maximum(np.array(self.floors), 0)
         margin = np.where(rows.levels == 0, above, below)
         return rows.totals - floors[rows.levels] - margin, rows.totals + above
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         above, _ = self._margins(confidence)
         return (
-            f"With confidence {confidence:g} the true total of a node named beforehand lies between lower and"
-            f" upper = total + {above}.",
-            "total is an upper estimate with noise, from the sketch of the node's own level; the noisy floor"
-            " of that level bounds what the sketch may have added.",
+            f"With confidence {confidence:g} the true total of a node chosen before seeing the result lies"
+            f" between lower and upper = total + {above}.",
+            "total is an upper estimate with noise: the sketch of a node's level may overcount it by about"
+            " the noisy floor of that level, which the interval includes.",
             "residual is conservative: the total without the lower estimates (total - noisy floor) of the"
             " nearest published descendants.",
         )
 
     def _margins(self, confidence: float) -> tuple[int, int]:
-        """Above fails if z < -above, below if z - z0 > below."""
+        """Return (above, below): above fails if z < -above, below if z - z0 > below."""
         half = (1 - confidence) / 2
         above = max(self.noise.law.least_tail(half) - 1, 0)
         return above, lattice._least(lambda m: m >= 1 and self.noise.difference_tail(m) <= half) - 1

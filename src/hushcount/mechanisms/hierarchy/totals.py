@@ -30,19 +30,22 @@ class TotalError:
     threshold: int
 
     def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
-        """One node named beforehand, whose published rows are published almost surely."""
+        """Return the bounds for one node chosen before seeing the result.
+
+        The rows below it are taken to be published almost surely.
+        """
         sizes, place = np.unique(rows.sizes, return_inverse=True)
         widths = [sum_within(self.law, stepped(size), 1 - confidence) for size in sizes.tolist()]
         width = np.array(widths, dtype=np.int64)[place]
         return rows.totals - width, rows.totals + width
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         noise = self.law.two_sided(1 - confidence)
         reliable = self.threshold + self.law.least_tail(1 - RELIABLE)
         return (
-            f"With confidence {confidence:g} the true residual of a node named beforehand lies within {noise}"
-            " of its residual; a total sums the residuals of its subtree, and their noises.",
+            f"With confidence {confidence:g} the true residual of a node chosen before seeing the result lies"
+            f" within {noise} of its residual; a total sums the residuals of its subtree, and their noises.",
             f"Nodes whose true residual is at least {reliable} are published with probability {RELIABLE:g};"
             " closer to the threshold only upward noise is published, so published values there are too"
             " high on average, and so are totals made of many of them.",
@@ -50,7 +53,7 @@ class TotalError:
 
 
 def stepped(count: int) -> int:
-    """The next number of noises that has its own interval."""
+    """Return the next number of noises that has its own interval."""
     if count <= _FINE:
         return count
     return math.ceil(_FINE * 1.02 ** math.ceil(math.log(count / _FINE) / math.log(1.02)))
@@ -58,7 +61,7 @@ def stepped(count: int) -> int:
 
 @lru_cache(maxsize=4096)
 def sum_within(law: Distribution, count: int, p: float) -> int:
-    """A width r with P[|sum of `count` noises| > r] <= p; the least one, unless the sum is spread too far."""
+    """Return a width r with P[|sum of `count` noises| > r] <= p, the smallest unless tables grow too long."""
     if count == 1:
         return law.two_sided(p)
     widest = _chernoff(law, count, p * _NEGLIGIBLE)
@@ -72,13 +75,13 @@ def sum_within(law: Distribution, count: int, p: float) -> int:
 
 
 def _wrapped(law: Distribution, count: int, table: int) -> Floats:
-    """P[sum = s] for s = 0 .. table / 2, on a circle so large that what comes round is negligible."""
+    """Return P[sum = s] for s = 0 .. table / 2, on a circle so large that what comes round is negligible."""
     angles: Floats = np.linspace(0, math.pi, table // 2 + 1)
     return np.fft.irfft(_characteristic(law, angles) ** count, table)[: table // 2 + 1]
 
 
 def _characteristic(law: Distribution, angles: Floats) -> Floats:
-    """E[cos(angle w)]."""
+    """Return E[cos(angle w)]."""
     if isinstance(law, DiscreteLaplace):
         rate = float(law.epsilon)
         half = math.sinh(rate / 2) ** 2
@@ -92,7 +95,7 @@ def _characteristic(law: Distribution, angles: Floats) -> Floats:
 
 
 def _chernoff(law: Distribution, count: int, p: float) -> int:
-    """A width from P[|sum| > r] <= 2 E[exp(x w)]^count exp(-x r), at a good x."""
+    """Return a width from P[|sum| > r] <= 2 E[exp(x w)]^count exp(-x r), at a good x."""
     far = math.log(2 / p)
     if isinstance(law, DiscreteGaussian):  # E[exp(x w)] <= exp(x^2 sigma^2 / 2)
         return math.ceil(float(law.sigma) * math.sqrt(2 * count * far))

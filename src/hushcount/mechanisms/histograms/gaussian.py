@@ -36,17 +36,17 @@ SAFETY = 1e-8
 GRAIN = 1024  # sigma is a multiple of 1 / GRAIN
 RAISES = (1.0005, 1.001, 1.002, 1.004, 1.008, 1.016, 1.032, 1.064, 1.25, 1.5, 2.0)
 CERTAIN = 0.95
-_WIDE = 3.0  # from this sigma on, P[S_j = 0] is bounded in closed form
+_WIDE = 3.0  # from this sigma, P[S_j = 0] is bounded in closed form
 _BLOCKS = 400  # at most this many numbers of common keys are looked at one by one
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianSparseHistogram:
-    """Noisy counts of the keys that are held, above a threshold that hides whether a key is held at all.
+    """Noisy counts of the tracked keys, above a threshold that hides whether a key is tracked at all.
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event, or one user (the unit of the shape).
-    Assumes: at most `moved` counts move by one, all in the same direction.
+    Assumes: one unit changes at most `moved` counts by 1, all in the same direction.
     Parameters: Z discrete Gaussian(sigma) on each count; threshold t, `sparse_histogram`.
     Proof: docs/proofs/histograms/gaussian.md. Checked by: tests/privacy/test_gaussian.py
     """
@@ -87,18 +87,18 @@ class SparseHistogram:
 
     @property
     def law(self) -> DiscreteGaussian:
-        """The law of the noise."""
+        """The distribution of the noise."""
         return DiscreteGaussian(self.sigma)
 
     @property
     def reliable(self) -> int:
-        """The least count that is published with probability 0.95."""
+        """The smallest count that is published with probability 0.95."""
         return self.threshold + self.law.least_tail(1 - CERTAIN) - 1
 
 
 @lru_cache(maxsize=256)
 def sparse_histogram(epsilon: float, delta: float, moved: int) -> SparseHistogram:
-    """The sigma and t that publish the smallest counts, when up to `moved` keys move by one together.
+    """Return the sigma and t that publish the smallest counts, if up to `moved` counts change by 1 together.
 
     >>> sparse_histogram(1.0, 1e-6, 1).threshold
     22
@@ -106,19 +106,19 @@ def sparse_histogram(epsilon: float, delta: float, moved: int) -> SparseHistogra
     least = least_sigma(epsilon, delta, moved)
     tried = [calibrated(epsilon, delta, moved, _rounded(least * raised)) for raised in RAISES]
     found = [one for one in tried if one is not None]
-    if not found:  # a delta so large beside epsilon that the bounds say nothing: half of it will do too
+    if not found:  # delta is so large beside epsilon that the bounds say nothing: half of it is enough
         return sparse_histogram(epsilon, delta / 2, moved)
     return min(found, key=lambda one: (one.reliable, one.sigma))
 
 
 def least_sigma(epsilon: float, delta: float, moved: int) -> float:
-    """A sigma below which `moved` common keys alone exceed delta, up to the ripple of the lattice."""
+    """Return a sigma below which `moved` common keys alone exceed delta, up to the ripple of the lattice."""
     low, high = 1e-2, 1.0
     while _divergence(moved, epsilon, high) > delta:
         low, high = high, 2 * high
         if high > LARGEST_SIGMA:
             raise ParameterError(
-                f"epsilon is too small for {moved} keys that move together: sigma would exceed"
+                f"epsilon is too small for {moved} counts that change together: sigma would exceed"
                 f" {LARGEST_SIGMA:g}, got {epsilon:g}."
             )
     while high / low > 1 + 1e-6:
@@ -128,7 +128,7 @@ def least_sigma(epsilon: float, delta: float, moved: int) -> float:
 
 
 def calibrated(epsilon: float, delta: float, moved: int, sigma: float) -> SparseHistogram | None:
-    """The least threshold for which this sigma is private, or None if there is none."""
+    """Return the smallest threshold for which this sigma is private, or None if there is none."""
     spare = delta * (1 - SAFETY)
     common, first = blocks(moved)
     left = spare - np.exp(log_hockey_stick(common, epsilon, sigma))
@@ -145,7 +145,7 @@ def calibrated(epsilon: float, delta: float, moved: int, sigma: float) -> Sparse
 
 
 def blocks(moved: int) -> tuple[Floats, Floats]:
-    """Numbers of common keys 0..moved in blocks: the last and the first of each, finest near `moved`."""
+    """Return numbers of common keys 0..moved in blocks: the last and first of each, finest near `moved`."""
     isolated = np.unique(np.round(np.geomspace(1, moved, _BLOCKS)))  # of the first in each block
     first = np.concatenate((moved - isolated[::-1], [float(moved)]))
     first[0] = 0.0
@@ -154,7 +154,7 @@ def blocks(moved: int) -> tuple[Floats, Floats]:
 
 
 def log_hockey_stick(common: Floats, epsilon: float, sigma: float) -> Floats:
-    """An upper bound of log HS_j(epsilon) for many j, exact for j = 1; -inf for j = 0."""
+    """Return an upper bound of log HS_j(epsilon) for many j, exact for j = 1; -inf for j = 0."""
     start = np.ceil(sigma**2 * epsilon - common / 2)
     result = np.where(common > 0, 0.0, -np.inf)  # no divergence exceeds 1
     some = (common > 0) & (start > 0)
@@ -169,7 +169,7 @@ def log_hockey_stick(common: Floats, epsilon: float, sigma: float) -> Floats:
 
 
 def log_peak(common: Floats, sigma: float) -> Floats:
-    """An upper bound of log P[S_j = 0] for many j."""
+    """Return an upper bound of log P[S_j = 0] for many j."""
     if sigma < _WIDE:
         return np.array([math.log(_peak(int(j), sigma)) for j in common])
     near = np.expm1(2.001 * common * math.exp(-((math.pi * sigma) ** 2) / 2))
@@ -179,7 +179,7 @@ def log_peak(common: Floats, sigma: float) -> Floats:
 
 
 def _peak(common: int, sigma: float) -> float:
-    """The mean of the characteristic function of S_j over N angles: P[S_j is a multiple of N]."""
+    """Return the mean of the characteristic function of S_j over N angles: P[S_j is a multiple of N]."""
     angles = 64 + math.ceil(20 * sigma * math.sqrt(common))
     z = np.arange(1, 3 + math.ceil(9 * sigma))
     weights = np.exp(-z * z / (2 * sigma**2))
@@ -204,8 +204,10 @@ def ratio(m: Floats, sigma: Floats) -> Floats:
 
 
 def _divergence(common: int, epsilon: float, sigma: float) -> float:
+    """Return an upper bound of HS for one number of common keys."""
     return float(np.exp(log_hockey_stick(np.array([float(common)]), epsilon, sigma)[0]))
 
 
 def _rounded(sigma: float) -> float:
+    """Return sigma rounded up to a multiple of 1 / GRAIN."""
     return math.ceil(sigma * GRAIN) / GRAIN

@@ -1,4 +1,4 @@
-"""The stability histogram: releases of exact counts of which one moves by one."""
+"""The stability histogram: releases of exact counts of which one event changes one by 1."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LaplaceThreshold:
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: one key moves by one; only keys with a count of at least 1 are in the histogram.
+    Assumes: one event changes one count by 1; only keys with a count of at least 1 are in the histogram.
     Parameters: z ~ DLap(epsilon) on each count; threshold thresholds.laplace_threshold.
     Proof: docs/proofs/histograms/laplace.md. Checked by: tests/privacy/test_exact.py
     """
@@ -41,7 +41,7 @@ class LaplaceThreshold:
         "stability histogram",
         "Laplace threshold: noisy counts of occurring keys above t are (epsilon, delta)-DP.",
         "docs/proofs/histograms/laplace.md",
-        ("one event moves one count by one",),
+        ("one event changes one count by 1",),
     )
 
     def __post_init__(self) -> None:
@@ -67,22 +67,22 @@ class NoiseError:
     largest_keys: int | None = None
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """One key named beforehand."""
+        """Return the widths for one key chosen before seeing the result."""
         noise = self.law.two_sided(1 - confidence)
         return noise, noise
 
     def simultaneous(self, confidence: float) -> tuple[int, int] | None:
-        """All keys at once, where a public length bounds how many there are."""
+        """Return the widths that hold for all keys at once, if a public length bounds their number."""
         if self.largest_keys is None:
             return None
         noise = self.law.two_sided(tails.one_of(self.largest_keys, 1 - confidence))
         return noise, noise
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         noise, _ = self.interval(confidence)
         return (
-            f"With confidence {confidence:g} the true count of a key named beforehand lies within"
-            f" {noise} of its count.",
+            f"With confidence {confidence:g} the true count of a key chosen before seeing the result lies"
+            f" within {noise} of its count.",
             "Counts are exact up to noise.",
         )

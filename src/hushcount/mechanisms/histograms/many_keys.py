@@ -32,12 +32,11 @@ TOGETHER = "one unit changes at most `moved` counts, each by 1 and all in the sa
 
 @dataclass(frozen=True, slots=True)
 class LaplaceManyKeys:
-    """Noisy counts of the keys that are held, with noise for `moved` keys at once (Lebeda and Tětek 2023,
-    section 7).
+    """Noisy counts of the tracked keys, with noise for `moved` counts at once.
 
-    Theorem: (epsilon, delta)-DP.
+    Theorem: (epsilon, delta)-DP (Lebeda and Tětek 2023, Section 7).
     Neighbours: add or remove one event, or one user (the unit of the shape).
-    Assumes: at most `moved` counts move by one.
+    Assumes: one unit changes at most `moved` counts by 1.
     Parameters: DLap(epsilon / moved) on each count; threshold thresholds.chan_threshold.
     Proof: docs/proofs/histograms/gaussian.md, section 6. Checked by: tests/privacy/test_gaussian.py
     """
@@ -52,8 +51,9 @@ class LaplaceManyKeys:
     sketch: ClassVar[str] = "user-misra-gries"
     way_out: ClassVar[str] = WAY_OUT
     claim: ClassVar[Claim] = Claim(
-        "Laplace noise for all moved keys",
-        "DLap(epsilon / moved) on the counts that are held, exact threshold, is (epsilon, delta)-DP.",
+        "Laplace noise for all counts that change",
+        "Discrete Laplace noise of rate epsilon / moved on the tracked counts, with the exact threshold, is"
+        " (epsilon, delta)-DP.",
         "docs/proofs/histograms/gaussian.md",
         (TOGETHER,),
     )
@@ -97,30 +97,34 @@ class LowerEstimateError:
 
     @classmethod
     def of(cls, law: Distribution, shape: ManyKeys, public: Public) -> LowerEstimateError:
-        """The error of a release of this shape."""
+        """Return the error of a release of this shape."""
         if shape.parts is None:
             return cls(law, shape.candidates, 0)
         left_out = None if public.max_events is None else public.max_events // shape.parts
         return cls(law, shape.candidates, left_out)
 
     def interval(self, confidence: float) -> tuple[int, int | None]:
-        """One key named beforehand; no upper end without a public length."""
+        """Return the widths for one key chosen before seeing the result.
+
+        No upper end without a public length.
+        """
         return self._bounds(1 - confidence)
 
     def simultaneous(self, confidence: float) -> tuple[int, int | None] | None:
-        """All candidates at once, where a public number bounds how many there are."""
+        """Return the widths that hold for all candidates at once, if a public number bounds them."""
         if self.candidates is None:
             return None
         return self._bounds(tails.one_of(self.candidates, 1 - confidence))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         if self.left_out == 0:
             below, above = self.interval(confidence)
             return lies_between(confidence, below, above or 0), "Counts are exact up to noise."
         return lower_estimate_sentences(confidence, self.interval(confidence), self.left_out)
 
     def _bounds(self, failure: float) -> tuple[int, int | None]:
+        """Return the widths below and above the count that hold but for `failure`."""
         if self.left_out is None:
             return max(self.law.least_tail(failure) - 1, 0), None
         noise = self.law.two_sided(failure)
@@ -130,12 +134,12 @@ class LowerEstimateError:
 def lower_estimate_sentences(
     confidence: float, bounds: tuple[int, int | None], left_out: int | None
 ) -> tuple[str, str]:
-    """What an interval means where the sketch left something out: up to `left_out`, or nobody knows."""
+    """Say what an interval means if the sketch left something out: up to `left_out`, or unknown."""
     below, above = bounds
     if above is None:
         return (
-            f"With confidence {confidence:g} the true count of a key named beforehand is at least"
-            f" count - {below}.",
+            f"With confidence {confidence:g} the true count of a key chosen before seeing the result is at"
+            f" least count - {below}.",
             "count is a lower estimate with noise; max_events would bound what the sketch left out.",
         )
     return (

@@ -115,7 +115,7 @@ class BoundedPureRelease:
 
 
 def reduced(shape: FloorCounters) -> Counts:
-    """max((k + 1) h - sum of all h, 0) for the heights h of k candidates."""
+    """Return max((k + 1) h - sum of all h, 0) for the heights h of k candidates."""
     heights = shape.counts - shape.floor
     reduced: Counts = np.maximum((shape.candidates + 1) * heights - heights.sum(), 0)
     return reduced
@@ -124,6 +124,7 @@ def reduced(shape: FloorCounters) -> Counts:
 def _publish(
     mechanism: PureRelease | BoundedPureRelease, shape: FloorCounters, y: Counts, units: int, bits: Bits
 ) -> Release:
+    """Return the release of the largest noisy counts; y is in units of 1 / `units`."""
     domain = _domain(mechanism)
     places, noisy = largest(domain, (shape.keys, y), mechanism.law.exact_epsilon, shape.candidates, bits)
     counts = (2 * noisy + units) // (2 * units)  # to the nearest whole count
@@ -139,7 +140,7 @@ def _publish(
 def largest(
     domain: Domain, counted: tuple[pa.Array, Counts], epsilon: Fraction, rows: int, bits: Bits
 ) -> tuple[Places, Counts]:
-    """The `rows` largest of y + DLap(epsilon) over the whole domain, ties in random order.
+    """Return the `rows` largest of y + DLap(epsilon) over the whole domain, ties in random order.
 
     `counted` are the keys with their y; all others have y = 0. Keys outside the domain are left out.
     """
@@ -157,7 +158,7 @@ def largest(
 def _unseen(
     size: int, seen: Places, epsilon: Fraction, rows: int, bits: Bits
 ) -> tuple[Places, Counts, Words]:
-    """Places and noise of unseen keys: all of them, or those of the largest noise."""
+    """Return places and noise of unseen keys: all of them, or those of the largest noise."""
     count = size - len(seen)
     if count < 2 * wanted_above(rows):
         every = np.setdiff1d(np.arange(size, dtype=np.uint64), seen)
@@ -177,10 +178,10 @@ def _others(size: int, seen: Places, count: int, bits: Bits) -> Places:
 
 
 def _first(values: Counts, tags: Words, rows: int, bits: Bits) -> Counts:
-    """The order of the `rows` largest (value, tag) pairs; equal pairs come in random order."""
+    """Return the order of the `rows` largest (value, tag) pairs; equal pairs come in random order."""
     order = np.lexsort((tags, values))[::-1]
     same = (np.diff(values[order]) == 0) & (np.diff(tags[order]) == 0)
-    for index in np.flatnonzero(same).tolist():  # 64 equal bits: about never
+    for index in np.flatnonzero(same).tolist():  # 64 equal bits: almost never
         run = index
         while run > 0 and same[run - 1]:
             run -= 1
@@ -191,6 +192,7 @@ def _first(values: Counts, tags: Words, rows: int, bits: Bits) -> Counts:
 
 
 def _domain(mechanism: PureRelease | BoundedPureRelease) -> Domain:
+    """Return the public domain, or raise if there is none."""
     if mechanism.public.domain is None:
         raise ParameterError(f"{mechanism.name} needs domain, a public list of keys, got None.")
     return mechanism.public.domain
@@ -209,17 +211,23 @@ class PureError:
     left_out: int | None
 
     def interval(self, confidence: float) -> tuple[int, int | None]:
-        """One key named beforehand; no upper end without a public length."""
+        """Return the widths for one key chosen before seeing the result.
+
+        No upper end without a public length.
+        """
         return self._bounds(1 - confidence)
 
     def simultaneous(self, confidence: float) -> tuple[int, int | None]:
-        """All keys of the domain at once."""
+        """Return the widths that hold for all keys of the domain at once."""
         return self._bounds(tails.one_of(self.domain.size, 1 - confidence))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         below_count, above = self.interval(confidence)
-        named = f"With confidence {confidence:g} the true count of a key of the domain, named beforehand,"
+        named = (
+            f"With confidence {confidence:g} the true count of a key of the domain, chosen before seeing the"
+            " result,"
+        )
         last = "A large domain always shows some keys that never occurred: compare counts with the bounds."
         if above is None:
             unknown = "count is a lower estimate; max_events would bound what the sketch left out of it."
@@ -229,6 +237,7 @@ class PureError:
         return (known, f"count is a lower estimate; {left_out}, by max_events and its counters.", last)
 
     def _bounds(self, failure: float) -> tuple[int, int | None]:
+        """Return the widths below and above the count that hold but for `failure`."""
         rounding = 1 if self.units > 1 else 0
         if self.left_out is None:
             noise = max(self.law.least_tail(failure) - 1, 0)

@@ -46,7 +46,7 @@ class TruncatedGeometricLaw:
 
     @classmethod
     def of(cls, grid: Grid) -> TruncatedGeometricLaw:
-        """The law of a grid."""
+        """Return the distribution of a grid."""
         return cls(stationary_masses(grid), grid.width)
 
     @property
@@ -64,7 +64,7 @@ class TruncatedGeometricLaw:
         return np.array([mass / (1 << self.width) for mass in self.masses])
 
     def quantiles(self, failure: float) -> tuple[int, int]:
-        """(low, high) with P(K < low) <= failure / 2 and P(K > high) <= failure / 2."""
+        """Return (low, high) with P(K < low) <= failure / 2 and P(K > high) <= failure / 2."""
         half = math.floor(failure / 2 * 2.0**53) << (self.width - 53)
         low = bisect_right(self.masses, half) - 1
         high = bisect_left(self.masses, (1 << self.width) - half) - 1
@@ -83,17 +83,17 @@ class TruncatedGeometricLaw:
 
 @lru_cache(maxsize=32)
 def _heads(law: TruncatedGeometricLaw) -> Words:
-    """The first 64 bits of pi*_1 .. pi*_(n-1)."""
+    """Return the first 64 bits of pi*_1 .. pi*_(n-1)."""
     return np.array([mass >> (law.width - WORD) for mass in law.masses[1:-1]], dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
 class TruncatedGeometric:
-    """Counts less a truncated geometric, published while at least 1 is left.
+    """Counts minus a truncated geometric noise, published if at least 1 is left.
 
     Theorem: (epsilon, delta)-DP, and no (epsilon, delta)-DP release publishes a key with higher probability.
     Neighbours: add or remove one event.
-    Assumes: one key moves by one; only keys with a count of at least 1 are in the histogram.
+    Assumes: one event changes one count by 1; only keys with a count of at least 1 are in the histogram.
     Parameters: K, TruncatedGeometricLaw; published count = count - K + median of K.
     Proof: docs/proofs/sampling/sample.md, section 3. Checked by: tests/privacy/test_sample_integers.py
     """
@@ -108,9 +108,9 @@ class TruncatedGeometric:
     way_out: ClassVar[str] = 'use mechanism="floor", count with Exact, or give max_events for "public-floor"'
     claim: ClassVar[Claim] = Claim(
         "truncated geometric",
-        "Truncated geometric: counts less K, published from 1 on, are (epsilon, delta)-DP.",
+        "Truncated geometric: counts minus K, published if at least 1, are (epsilon, delta)-DP.",
         "docs/proofs/sampling/sample.md",
-        ("one event moves one count by one",),
+        ("one event changes one count by 1",),
     )
 
     def __post_init__(self) -> None:
@@ -164,7 +164,7 @@ class PublicFloorRelease:
 
 
 def public_floor(max_events: int, parts: int) -> int:
-    """The least public floor: what a key next to the floor can have in a stream of max_events events.
+    """Return the smallest public floor: the most that a key next to the floor can have in max_events events.
 
     >>> public_floor(1_000_000, 1024)
     977
@@ -173,9 +173,9 @@ def public_floor(max_events: int, parts: int) -> int:
 
 
 def above_floor(shape: FloorCounters, max_events: int, floor: int | None = None) -> Histogram:
-    """What the candidates have above a public floor; keys with nothing above it are left out.
+    """Return what the candidates have above a public floor; keys with nothing above it are left out.
 
-    One key moves by one, for streams of at most `max_events` events. A higher floor may be given.
+    One event changes one count by 1, for streams of at most `max_events` events. A higher floor may be given.
     """
     least = public_floor(max_events, shape.parts)
     chosen = least if floor is None else check_count("floor", floor)
@@ -191,6 +191,7 @@ def above_floor(shape: FloorCounters, max_events: int, floor: int | None = None)
 def _release(
     mechanism: TruncatedGeometric | PublicFloorRelease, shape: Histogram, bits: Bits, floor: int
 ) -> Release:
+    """Subtract the noise and publish what is at least 1, raised by the floor and the median of the noise."""
     law = mechanism.law
     values = shape.counts - law.sample(len(shape.counts), bits)
     published = values >= 1
@@ -223,16 +224,16 @@ class TruncatedGeometricError:
         return self.floor
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """One key named beforehand."""
+        """Return the widths for one key chosen before seeing the result."""
         low, high = self.noise.quantiles(1 - confidence)
         return self.noise.centre - low + self._sketch, high - self.noise.centre
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """All keys at once and with certainty: the noise is bounded."""
+        """Return the widths that hold for all keys at once, with certainty: the noise is bounded."""
         return self.noise.centre + self._sketch, self.noise.largest - self.noise.centre
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         below, above = self.interval(confidence)
         least, most = self.simultaneous(confidence)
         return (
@@ -241,9 +242,10 @@ class TruncatedGeometricError:
         )
 
     def values(self, counts: Counts) -> Counts:
-        """The sanitised values 1, 2, ... that published counts stand for."""
+        """Return the sanitised values 1, 2, ... that published counts stand for."""
         return counts - (self.noise.centre + self.floor)
 
     @property
     def _sketch(self) -> int:
+        """Return the most by which the sketch may overcount a published key."""
         return max(self.floor - 1, 0)

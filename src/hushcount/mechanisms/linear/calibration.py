@@ -19,7 +19,7 @@ from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.noise.tails import SAFETY
 
-LEAST_SIGMA = 1.0  # below, the law of the sum of noises is not close to a discrete Gaussian
+LEAST_SIGMA = 1.0  # below, the distribution of the sum of noises is not close to a discrete Gaussian
 LARGEST_SCALE = 1e7
 LARGEST_WEIGHT = 1 << 16
 LARGEST_WIDTH = 1 << 18
@@ -30,14 +30,14 @@ SPLITS = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
 
 
 def cell_law(kind: str, depth: int, max_weight: int, epsilon: float, delta: float) -> Distribution:
-    """The noise of each cell when one event moves `depth` cells by at most `max_weight`."""
+    """Return the noise of each cell when one event changes `depth` cells by at most `max_weight`."""
     if kind == COUNT_MIN:
         return DiscreteLaplace.shared(epsilon, depth * max_weight, "units of the cells of one event")
     return DiscreteGaussian(gaussian_sigma(depth, epsilon, delta, max_weight))
 
 
 def gaussian_divergence(depth: int, sigma: float, epsilon: float, weights: int = 1) -> float:
-    """An upper bound on HS when `depth` cells with discrete Gaussian noise move by 1, or up to `weights`.
+    """Return an upper bound on HS if `depth` cells with Gaussian noise change by 1, or by up to `weights`.
 
     The loss depends on the sum S of the noises only, and S is a discrete Gaussian of variance
     depth sigma^2 up to a factor `sum_ratio`: HS <= ratio (P[S >= m] - exp(epsilon) P[S >= m + d v]), m the
@@ -59,7 +59,7 @@ def gaussian_divergence(depth: int, sigma: float, epsilon: float, weights: int =
 
 
 def sum_ratio(draws: int, sigma: float) -> float:
-    """How far P[sum of draws = s] can differ, as a factor, from a discrete Gaussian of the same variance."""
+    """Return the factor by which P[sum of draws = s] can differ from a discrete Gaussian of its variance."""
     q = math.exp(-((math.pi * sigma) ** 2))
     zeta = 2 * q / (1 - q)
     return math.exp((draws - 1) * (math.log1p(zeta) - math.log1p(-zeta)))
@@ -67,7 +67,7 @@ def sum_ratio(draws: int, sigma: float) -> float:
 
 @lru_cache(maxsize=1024)
 def gaussian_sigma(depth: int, epsilon: float, delta: float, max_weight: int = 1) -> float:
-    """A sigma that is enough for `depth` cells, and within a few parts in ten thousand the least.
+    """Return a sigma that is enough for `depth` cells, and within a few parts in ten thousand the smallest.
 
     >>> round(gaussian_sigma(1, 1.0, 1e-6), 2)
     4.23
@@ -98,28 +98,28 @@ class Envelope:
     kind: str
     depth: int
     width: int
-    collisions: int  # what other keys add to a row, but for a chance of its share
-    noise: int  # what noise adds to a row, but for a chance of its share
+    collisions: int  # what other keys add to a row, except with its share of the failure probability
+    noise: int  # what noise adds to a row, except with its share of the failure probability
     threshold: int  # published are estimates above it
     beta: float
     law: Distribution
 
     @property
     def reach(self) -> int:
-        """The count from which on a key is published with a chance of about one half or more."""
+        """The smallest count that is published with probability about one half or more."""
         return self.threshold + 1 + self.centre
 
     @property
     def centre(self) -> int:
-        """What noise takes from an estimate with a chance of one half: a public number to add again."""
-        if self.kind == COUNT_MIN:  # all of `depth` noises are above -m with a chance of one half
+        """What noise takes from an estimate with probability one half: a public number to add again."""
+        if self.kind == COUNT_MIN:  # all of `depth` noises are above -m with probability one half
             return self.law.least_tail(1 - 2 ** (-1 / self.depth)) - 1
         return 0
 
 
 @lru_cache(maxsize=64)
 def plan_envelope(kind: str, max_events: int, counters: int, epsilon: float, delta: float) -> Envelope:
-    """The shallowest size that publishes keys nearly as light as any does, as wide as there are counters."""
+    """Return the shallowest size that publishes nearly as small counts as any, as wide as the counters."""
     spent = 0.0 if kind == COUNT_MIN else delta / 2
     width = min(max(1 << (counters - 1).bit_length(), 256), LARGEST_WIDTH)
     beta = envelope_beta(max_events, epsilon, delta - spent)
@@ -135,7 +135,7 @@ def plan_envelope(kind: str, max_events: int, counters: int, epsilon: float, del
 def envelope_of(
     size: tuple[str, int, int], stream: tuple[int, int], beta: float, law: Distribution
 ) -> Envelope:
-    """The lowest threshold of one depth and width, over the ways to split the failure of a row."""
+    """Return the lowest threshold of one depth and width, over the ways to split the failure of a row."""
     max_events, counters = stream
     empty = Envelope(*size, 0, 0, 0, beta, law)
     collisions, noise = envelope_bounds(empty, max_events, beta / max_events)
@@ -153,9 +153,9 @@ def envelope_bounds(plan: Envelope, max_events: int, failure: float) -> tuple[in
 
 
 def envelope_beta(max_events: int, epsilon: float, delta: float) -> float:
-    """The beta with phi + beta / N + (1 + exp(epsilon)) (phi + beta) = delta, N = max_events.
+    """Return the beta with phi + beta / N + (1 + exp(epsilon)) (phi + beta) = delta, N = max_events.
 
-    phi bounds the chance that two of N byte strings have the same fingerprints.
+    phi bounds the probability that two of N byte strings have the same fingerprints.
     """
     phi = fingerprint_failure(max_events)
     beta = (delta - (2 + math.exp(epsilon)) * phi) / (1 + math.exp(epsilon) + 1 / max_events)
@@ -167,13 +167,13 @@ def envelope_beta(max_events: int, epsilon: float, delta: float) -> float:
 
 
 def fingerprint_failure(keys: int) -> float:
-    """The chance that two of `keys` byte strings agree in both fingerprints."""
+    """Return the probability that two of `keys` byte strings agree in both fingerprints."""
     roots = LONGEST_KEY // 7 + 2  # of a polynomial of that degree, and one for the rounding of the point
     return keys * keys / 2 * (roots / 2.0**61) ** 2
 
 
 def row_failure(kind: str, depth: int, failure: float) -> float:
-    """The chance at which each row may err so that the estimate errs with at most `failure`."""
+    """Return the probability at which each row may err so that the estimate errs with at most `failure`."""
     if kind == COUNT_MIN:
         return math.exp(math.log(failure) / depth)
     low, high = 0.0, 0.5
@@ -184,13 +184,14 @@ def row_failure(kind: str, depth: int, failure: float) -> float:
 
 
 def _bounds(mass: float, row: float, split: float, law: Distribution) -> tuple[int, int]:
+    """Return bounds on collisions and noise if collisions get the share `split` of the failure of a row."""
     colliding = split * row
     noisy = (row - colliding) / (1 - colliding)  # either or both: c + n - c n = row
     return math.ceil(mass / colliding) - 1, law.least_tail(noisy * (1 - SAFETY)) - 1
 
 
 def _depths(kind: str) -> Iterator[int]:
-    """Depths worth trying, dense where they are small; odd for a median."""
+    """Yield depths worth trying, dense where they are small; odd for a median."""
     depth = 1
     while depth <= DEEPEST:
         yield depth

@@ -64,7 +64,7 @@ class NoisyCells:
     )
 
     def law(self, kind: str, depth: int, max_weight: int) -> Distribution:
-        """The noise of each cell; only CountSketch needs, and spends, a delta."""
+        """Return the noise of each cell; only CountSketch needs, and spends, a delta."""
         if kind == COUNT_MIN:
             return cell_law(kind, depth, max_weight, self.budget.epsilon, 0.0)
         if not self.budget.delta:
@@ -81,6 +81,7 @@ class NoisyCells:
         return Oracle(shape.cells + noise, hashing, shape.key_type, (promise,), partial=shape.partial)
 
     def _guarantee(self, shape: Cells, law: Distribution, weight: int) -> Guarantee:
+        """Return the guarantee of one release; only Gaussian noise spends delta."""
         hashing = shape.hashing
         parameters = {"depth": hashing.depth, "width": hashing.width, "max_weight": weight}
         if isinstance(law, DiscreteLaplace):
@@ -90,6 +91,7 @@ class NoisyCells:
 
 
 def _public_weight(shape: Cells) -> int:
+    """Return the public bound on weights, or raise if there is none."""
     check_shape(NoisyCells, shape)
     if shape.max_weight is None:
         raise NotProvedError(

@@ -45,7 +45,7 @@ class CountMinEnvelope:
     Neighbours: add or remove one event.
     Assumes: a public length bound; a fresh hash key; unit weights; tracked are all keys added more
         than max_events / counters times.
-    Parameters: DLap(epsilon / depth) on each cell; threshold linear_calibration.plan_envelope.
+    Parameters: DLap(epsilon / depth) on each cell; threshold calibration.plan_envelope.
     Proof: docs/proofs/linear/cells.md, section 3. Checked by: tests/privacy/test_linear.py
     """
 
@@ -81,7 +81,7 @@ class CountSketchEnvelope:
     Neighbours: add or remove one event.
     Assumes: a public length bound; a fresh hash key; unit weights; tracked are all keys added more
         than max_events / counters times.
-    Parameters: discrete Gaussian noise at (epsilon, delta / 2); threshold linear_calibration.plan_envelope.
+    Parameters: discrete Gaussian noise at (epsilon, delta / 2); threshold calibration.plan_envelope.
     Proof: docs/proofs/linear/cells.md, section 3. Checked by: tests/privacy/test_linear.py
     """
 
@@ -115,17 +115,17 @@ ENVELOPES = {CountMinEnvelope.name: COUNT_MIN, CountSketchEnvelope.name: COUNT_S
 def explain_envelope(
     kind: str, max_events: int, counters: int, epsilon: float, delta: float
 ) -> tuple[str, ...]:
-    """Where the error envelope stands against the floor release, in words, from public numbers only."""
+    """Compare the error envelope with the floor release in words, from public numbers only."""
     plan = plan_envelope(kind, check_count("max_events", max_events), counters, epsilon, delta)
     floor = max_events // counters + thresholds.floor_threshold(epsilon, delta)
     worse = plan.reach > floor
     verdict = "worse" if worse else "no worse"
     cells = plan.depth * plan.width
     return (
-        f"The error envelope publishes keys from a count of about {plan.reach} on:"
+        f"The error envelope publishes keys with a count of about {plan.reach} or more:"
         f" {max_events // counters} for keys that are not tracked, {plan.collisions} for collisions,"
         f" the rest for the noise of {plan.depth} rows.",
-        f"mechanism floor publishes from about {floor} on at the latest, so the envelope is {verdict} here;"
+        f"mechanism floor publishes counts of about {floor} or more, so the envelope is {verdict} here;"
         f" it also keeps {cells} cells beside the counters.",
         "Choose the envelope only for deletions, which counters cannot follow." if worse else "",
     )[: 3 if worse else 2]
@@ -168,6 +168,7 @@ def _release(mechanism: CountMinEnvelope | CountSketchEnvelope, shape: TrackedCe
 
 
 def _check_plan(plan: Envelope, counters: int, shape: TrackedCells) -> None:
+    """Raise unless the sketch has the kind and the size of the plan."""
     hashing = shape.cells.hashing
     if hashing.kind != plan.kind:
         raise NotProvedError(
@@ -179,7 +180,7 @@ def _check_plan(plan: Envelope, counters: int, shape: TrackedCells) -> None:
 
 
 def _noisy_estimates(plan: Envelope, shape: TrackedCells, bits: Bits) -> Counts:
-    """Estimates of the tracked keys; cells that no tracked key touches are never looked at."""
+    """Return estimates of the tracked keys; cells that no tracked key touches are never looked at."""
     hashing = shape.cells.hashing
     places, where = np.unique(hashing.places(shape.hashes), return_inverse=True)
     noisy = shape.cells.cells.ravel()[places] + plan.law.sample(len(places), bits)
@@ -200,15 +201,15 @@ class EnvelopeError:
         return self.plan.reach - 1
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """One key named beforehand."""
+        """Return the widths for one key chosen before seeing the result."""
         return self._bounds(1 - confidence)
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """All tracked keys at once, so also those that were published."""
+        """Return the widths that hold for all tracked keys at once, so also for those published."""
         return self._bounds((1 - confidence) / self.candidates)
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the bounds are made of."""
+        """Say what the bounds are made of."""
         below, above = self.interval(confidence)
         return (
             lies_between(confidence, below, above),
@@ -217,6 +218,7 @@ class EnvelopeError:
         )
 
     def _bounds(self, failure: float) -> tuple[int, int]:
+        """Return the widths below and above the count that hold but for `failure`."""
         plan = self.plan
         below = sum(envelope_bounds(plan, self.max_events, failure / 2))
         if plan.kind == COUNT_MIN:  # other keys only add, unless they were deleted more than added

@@ -1,4 +1,4 @@
-"""Bounds in floating point of the integers of sample_grid.py, each wider than its rounding error."""
+"""Bounds in floating point of the integers of rows.py, each wider than its rounding error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Bounds:
     high: Floats
 
     def where(self, chosen: Mask) -> Bounds:
-        """The bounds of some elements."""
+        """Return the bounds of some elements."""
         return Bounds(self.low[chosen], self.high[chosen])
 
 
@@ -38,7 +38,10 @@ class Window:
 
     @classmethod
     def of(cls, rows: SampleRows, counts: Counts) -> Window:
-        """The window of some counts; each piece warms up on the counts before it, on few if that will do."""
+        """Return the window of some counts.
+
+        Each piece warms up on the counts before it, on few if possible.
+        """
         size = rows.warm_up
         pieces = np.unique(np.concatenate([counts // size, (counts - size) // size]))
         start = warmed_up(rows, pieces * size, min(SHORT, size))
@@ -51,14 +54,14 @@ class Window:
         return cls(size, pieces, low.ravel(), high.ravel())
 
     def at(self, counts: Counts) -> Bounds:
-        """The bounds at counts of the window."""
+        """Return the bounds at counts of the window."""
         piece, place = np.divmod(counts, self.size)
         where = place * len(self.pieces) + np.searchsorted(self.pieces, piece)
         return Bounds(self.low[where], self.high[where])
 
 
 def warmed_up(rows: SampleRows, counts: Counts, steps: int) -> Bounds:
-    """Bounds of pi just before some counts, from q of warm_up counts earlier <= pi <= q on, in some steps."""
+    """Return bounds of pi just before some counts, by `steps` steps from q (warm_up earlier) <= pi <= q."""
     before = counts - 1 - steps
     earlier = sampling_bounds(rows, before - rows.warm_up).low
     bounds = Bounds(earlier, sampling_bounds(rows, before).high)
@@ -68,7 +71,7 @@ def warmed_up(rows: SampleRows, counts: Counts, steps: int) -> Bounds:
 
 
 def sampling_bounds(rows: SampleRows, counts: Counts) -> Bounds:
-    """Bounds of the integer sampling probabilities."""
+    """Return bounds of the integer sampling probabilities."""
     probability = rows.scheme.probability(counts)
     low = np.maximum(probability * (1 - RELATIVE_ERROR) - 2.0 ** (2 - rows.grid.width), 0.0)
     certain = rows.scheme.certain_from(rows.grid.width)
@@ -78,7 +81,7 @@ def sampling_bounds(rows: SampleRows, counts: Counts) -> Bounds:
 
 
 def report_bounds(rows: SampleRows, before: Bounds, sampling: Bounds) -> Bounds:
-    """Bounds of Grid.report: relative widening where values are small, absolute near 1."""
+    """Return bounds of Grid.report: relative widening where values are small, absolute near 1."""
     ratio, step = _constants(rows)
     least = 1 - np.maximum(1 - before.low - step, 0.0) / ratio - WIDEN
     most = 1 - np.maximum(1 - before.high - step, 0.0) / ratio + WIDEN
@@ -90,7 +93,7 @@ def report_bounds(rows: SampleRows, before: Bounds, sampling: Bounds) -> Bounds:
 
 
 def back_bounds(rows: SampleRows, mass: Bounds, before: Bounds, after: Bounds) -> Bounds:
-    """Bounds of Grid.back."""
+    """Return bounds of Grid.back."""
     ratio, step = _constants(rows)
     margin = WIDEN * (1 + ratio)
     least, most = _rest_bounds(rows, before, after)
@@ -102,7 +105,7 @@ def back_bounds(rows: SampleRows, mass: Bounds, before: Bounds, after: Bounds) -
 
 
 def entered_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> Bounds:
-    """Bounds of Grid.move(0), the mass of the highest value."""
+    """Return bounds of Grid.move(0), the mass of the highest value."""
     ratio, step = _constants(rows)
     margin = WIDEN * (1 + ratio)
     least, most = _rest_bounds(rows, before, after)
@@ -112,6 +115,7 @@ def entered_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> Bounds:
 
 
 def _rest_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> tuple[Floats, Floats]:
+    """Return bounds of Grid.rest."""
     ratio, step = _constants(rows)
     margin = WIDEN * (1 + ratio)
     least = np.clip(step - (1 - before.low) + ratio * (1 - after.high) - margin, 0.0, step)
@@ -120,4 +124,5 @@ def _rest_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> tuple[Float
 
 
 def _constants(rows: SampleRows) -> tuple[float, float]:
+    """Return E and the step as floats."""
     return rows.grid.ratio / (1 << rows.grid.shift), rows.grid.step / rows.grid.whole

@@ -1,8 +1,8 @@
 """Many keys at once: the walk of `SampleRows.draw` followed between bounds in floating point.
 
-The law is that of the integer rows. A decision is taken here only where lower and upper bound of the walk
-agree on it; every bound is widened by more than its rounding error, so the integer walk decides alike. The
-keys left open (about one in 10^10) are drawn by the integer walk.
+The distribution is that of the integer rows. A decision is taken here only if lower and upper bound of the
+walk agree on it; every bound is widened by more than its rounding error, so the integer walk decides alike.
+The keys left open (about one in 10^10) are drawn by the integer walk.
 Proof: docs/proofs/sampling/sample.md, section 4.
 """
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
 
 
-BLOCK = 1 << 20  # floats held at once
+BLOCK = 1 << 20  # floats in memory at once
 LARGEST_BLOCK = 1 << 16  # keys walked at once
 OPEN = -1
 
 
 def draw_values(rows: SampleRows, counts: Counts, bits: Bits) -> Counts:
-    """Tokens of independent keys with these counts; 0 is not published."""
+    """Return tokens of independent keys with these counts; 0 is not published."""
     values = np.zeros(len(counts), dtype=np.int64)
     steady = _steady(rows, counts)
     noise = TruncatedGeometricLaw.of(rows.grid).sample(int(steady.sum()), bits)
@@ -58,7 +58,7 @@ def draw_values(rows: SampleRows, counts: Counts, bits: Bits) -> Counts:
 
 
 def draw_published(rows: SampleRows, counts: Counts, bits: Bits) -> Mask:
-    """Whether independent keys with these counts are published."""
+    """Return whether independent keys with these counts are published."""
     published = np.zeros(len(counts), dtype=np.bool_)
     words = bits.words(len(counts))
     order = np.argsort(counts, kind="stable")
@@ -73,13 +73,13 @@ def draw_published(rows: SampleRows, counts: Counts, bits: Bits) -> Mask:
 
 
 def uniform_bounds(words: Words) -> Bounds:
-    """Bounds of uniform numbers whose first 64 bits are given."""
+    """Return bounds of uniform numbers whose first 64 bits are given."""
     low = words.astype(np.float64) * 2.0**-64
     return Bounds(low * (1 - 2.0**-52), (low + 2.0**-64) * (1 + 2.0**-51))
 
 
 def walk(rows: SampleRows, counts: Counts, uniforms: Bounds) -> Counts:
-    """Tokens where the bounds agree, OPEN elsewhere."""
+    """Return tokens where the bounds agree, OPEN elsewhere."""
     window = Window.of(rows, counts)
     after = window.at(counts)
     published = uniforms.high < after.low
@@ -102,7 +102,7 @@ def walk(rows: SampleRows, counts: Counts, uniforms: Bounds) -> Counts:
 
 
 def _tokens(tokens: int, heights: Counts, mass: Bounds, entered: Bounds) -> Counts:
-    """The tokens at these masses from the top of the highest value, OPEN where the bounds disagree."""
+    """Return the tokens at these masses from the top of the highest value, OPEN where the bounds disagree."""
     with np.errstate(divide="ignore"):
         least = np.floor(tokens * mass.low / entered.high * (1 - WIDEN))
         most = np.floor(tokens * mass.high / entered.low * (1 + WIDEN))
@@ -112,6 +112,7 @@ def _tokens(tokens: int, heights: Counts, mass: Bounds, entered: Bounds) -> Coun
 
 
 def _steady(rows: SampleRows, counts: Counts) -> Mask:
+    """Return which counts lie so high that their rows are the stationary one."""
     start = rows.stationary_from
     if start is None or rows.tokens > 1:
         return np.zeros(len(counts), dtype=np.bool_)
@@ -119,7 +120,7 @@ def _steady(rows: SampleRows, counts: Counts) -> Mask:
 
 
 def _gentle(rows: SampleRows, counts: Counts, words: Words) -> Counts:
-    """Values where sampling is gentle; OPEN elsewhere and where the bounds do not decide."""
+    """Return values where the sampling probability varies slowly, OPEN elsewhere or if bounds disagree."""
     values = np.full(len(counts), OPEN, dtype=np.int64)
     if rows.tokens > 1:
         return values
@@ -133,7 +134,7 @@ def _gentle(rows: SampleRows, counts: Counts, words: Words) -> Counts:
 
 
 def _blocks(rows: SampleRows, counts: Counts) -> Iterator[slice]:
-    """Slices of sorted counts that a window of bounded size serves."""
+    """Yield slices of sorted counts that a window of bounded size serves."""
     if not len(counts):
         return
     pieces = counts // rows.warm_up
@@ -146,6 +147,7 @@ def _blocks(rows: SampleRows, counts: Counts) -> Iterator[slice]:
 
 
 def _settled(rows: SampleRows, counts: Counts, words: Words, bits: Bits) -> Counts:
+    """Return tokens of one block; keys that the bounds leave open are drawn by the integer walk."""
     values = walk(rows, counts, uniform_bounds(words))
     for place in np.flatnonzero(values == OPEN).tolist():
         uniform = uniform_from(int(words[place]), rows.grid.width, bits)

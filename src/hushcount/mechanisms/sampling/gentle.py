@@ -1,4 +1,4 @@
-"""Closed form of rows where the sampling probability changes gently from count to count.
+"""Closed-form output distributions for counts whose sampling probability varies slowly.
 
 There a row depends on the probabilities of three counts alone, so a draw costs neither a walk nor a window.
 Proof: docs/proofs/sampling/sample.md, section 8.
@@ -36,7 +36,7 @@ class GentleRows:
 
     @classmethod
     def of(cls, grid: Grid, scheme: Scheme, warm_up: int) -> GentleRows:
-        """The stretches of counts in which a scheme is gentle for this grid; the last is that of q = 1."""
+        """Return the stretches of counts in which a scheme varies slowly; the last is that of q = 1."""
         growth = (1 + grid.ratio / (1 << grid.shift)) / 2
         found = [scheme.gentle(growth)]
         certain = scheme.certain_from(grid.width)
@@ -52,17 +52,17 @@ class GentleRows:
         return excess, math.log1p(excess), self.grid.step / self.grid.whole / excess
 
     def within(self, lowest: Counts, highest: Counts) -> Mask:
-        """Whether all rows from `lowest` to `highest` lie in one stretch."""
+        """Return whether all rows from `lowest` to `highest` lie in one stretch."""
         inside = [(lowest >= first) & (highest <= last) for first, last in self.stretches]
         return np.logical_or.reduce(inside) if inside else np.zeros(len(lowest), dtype=np.bool_)
 
     def above(self, heights: Counts, counts: Counts) -> Floats:
-        """S at pairs of a height and a count."""
+        """Return S at pairs of a height and a count."""
         rising, falling = self.branches(heights, counts)
         return np.minimum(rising, falling)
 
     def branches(self, heights: Counts, counts: Counts) -> tuple[Floats, Floats]:
-        """The two terms of which S is the smaller one."""
+        """Return the two terms of which S is the smaller one."""
         _, _, scale = self.constants
         _, inverse, rising = _powers(self.grid, self.warm_up)
         steps = counts - heights
@@ -72,13 +72,13 @@ class GentleRows:
         return rising[steps], published - below
 
     def peak(self, heights: Counts) -> Counts:
-        """The m of the peak above each height."""
+        """Return the m of the peak above each height."""
         far = np.full(len(heights), self.warm_up)
         peak, _ = self._peak(heights, far, self.scheme.probability(heights))
         return peak
 
     def steps_to(self, counts: Counts, masses: Floats) -> Counts:
-        """The first n with S_i(i - n) above each mass, for probabilities that do not change."""
+        """Return the first n with S_i(i - n) above each mass, for probabilities that do not change."""
         _, rate, scale = self.constants
         power, _, _ = _powers(self.grid, self.warm_up)
         published = self.scheme.probability(counts)
@@ -91,12 +91,12 @@ class GentleRows:
         return first
 
     def margin(self, published: Floats) -> Floats:
-        """How far the second term may lie from the integers."""
+        """Return how far the second term may lie from the integers."""
         margins: Floats = RELATIVE * (published + 4 * self.constants[2]) + ABSOLUTE
         return margins
 
     def _peak(self, heights: Counts, steps: Counts, guess: Floats) -> tuple[Counts, Floats]:
-        """The m of the peak, climbed to from a guess of the probability, and its size over E^m."""
+        """Return the m of the peak, climbed to from a guess of the probability, and its size over E^m."""
         peak = np.minimum(self._turn(guess), steps)
         peak = np.minimum(self._turn(self.scheme.probability(heights + peak)), steps)
         size = self._size(heights, peak)
@@ -110,7 +110,10 @@ class GentleRows:
         return peak, size
 
     def _way_up(self, heights: Counts, peak: Counts, steps: Counts, size: Floats) -> Counts:
-        """1 or -1 where that neighbour is larger by more than rounding, else 0; there is one peak only."""
+        """Return 1 or -1 if that neighbour is larger by more than rounding, else 0.
+
+        There is one peak only.
+        """
         _, _, scale = self.constants
         power, inverse, _ = _powers(self.grid, self.warm_up)
         limit = size + 2.0**-43 * (np.abs(size) + 2 * scale)
@@ -119,27 +122,31 @@ class GentleRows:
         return np.where(ahead, 1, np.where(behind, -1, 0))
 
     def _size(self, heights: Counts, place: Counts) -> Floats:
+        """Return the size of the peak at some places over E^m."""
         power, _, _ = _powers(self.grid, self.warm_up)
         _, _, scale = self.constants
         sizes: Floats = self.scheme.probability(heights + place) + scale * (2 - power[place])
         return sizes
 
     def _turn(self, published: Floats) -> Counts:
-        """The m of the peak for a constant probability."""
+        """Return the m of the peak for a constant probability."""
         excess, rate, scale = self.constants
         turn = np.ceil(np.log((published + 2 * scale) / (scale * (excess + 2))) / rate)
         return np.clip(turn, 0, self.warm_up).astype(np.int64)
 
 
 def rounding(grid: Grid, steps: int) -> float:
-    """How far the integers may lie from the real numbers after some steps: 5 (E^steps - 1)/(E - 1) units."""
+    """Return how far integers and real numbers may lie apart after `steps`: 5 (E^steps - 1)/(E - 1) units."""
     excess = (grid.ratio - (1 << grid.shift)) / (1 << grid.shift)
     sum_of_powers = np.expm1(steps * math.log1p(excess)) / excess
     return float(math.ldexp(5 * sum_of_powers, -grid.width))
 
 
 def draw_gentle(rows: GentleRows, counts: Counts, uniforms: Bounds, unknown: int) -> Counts:
-    """Values at uniforms between bounds, 0 for not published; `unknown` where the bounds do not decide."""
+    """Return values at uniforms between bounds, 0 for not published.
+
+    `unknown` where the bounds do not decide.
+    """
     low, high = uniforms.low, uniforms.high
     published = rows.scheme.probability(counts)
     slack = rows.margin(published)
@@ -163,7 +170,7 @@ def draw_gentle(rows: GentleRows, counts: Counts, uniforms: Bounds, unknown: int
 def _cell(
     rows: GentleRows, counts: Counts, steps: Counts, slack: Floats
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """Bounds of the masses above the value `steps - 1` below the count, and above the next lower one."""
+    """Return bounds of the masses above the value `steps - 1` below the count, and above the next lower."""
     bounds = []
     for down in (steps - 1, steps):
         rising, falling = rows.branches(counts - down, counts)
@@ -174,7 +181,7 @@ def _cell(
 
 @lru_cache(maxsize=8)
 def _powers(grid: Grid, last: int) -> tuple[Floats, Floats, Floats]:
-    """E^m, E^-m and c (E^m - 1) for m = 0..last + 3."""
+    """Return E^m, E^-m and c (E^m - 1) for m = 0..last + 3."""
     excess = (grid.ratio - (1 << grid.shift)) / (1 << grid.shift)
     exponents = np.arange(last + 4) * math.log1p(excess)
     return np.exp(exponents), np.exp(-exponents), grid.step / grid.whole / excess * np.expm1(exponents)

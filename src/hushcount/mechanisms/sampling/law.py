@@ -1,6 +1,6 @@
-"""The rows as floats, for estimates and plans: how likely each published value is for each count.
+"""Output distributions in floating point, for estimates: how likely each value is for each count.
 
-Nothing here is drawn from; the draws use the integers of sample_rows.py.
+Nothing here is drawn from; the draws use the integers of rows.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SampleLaw:
 
     @classmethod
     def of(cls, budget: Budget, scheme: Scheme = EVERY_KEY) -> SampleLaw:
-        """The law of the release with this budget and scheme."""
+        """Return the distribution of the release with this budget and scheme."""
         grid = values_grid(budget)
         warm_up = len(stationary_masses(grid)) - 1
         gentle = GentleRows.of(grid, scheme, warm_up)
@@ -42,7 +42,7 @@ class SampleLaw:
         return cls(ratio, step, warm_up, grid.depth, gentle, scheme)
 
     def reporting(self, counts: npt.ArrayLike) -> Floats:
-        """pi_i, the probability that a key of this count is published."""
+        """Return pi_i, the probability that a key of this count is published."""
         wanted = np.asarray(counts, dtype=np.int64)
         distinct, inverse = np.unique(wanted, return_inverse=True)
         mass = np.zeros(len(distinct))
@@ -51,7 +51,7 @@ class SampleLaw:
         return mass[inverse].reshape(wanted.shape)
 
     def row(self, count: int) -> tuple[Counts, Floats]:
-        """The values of positive probability for one count, and their probabilities."""
+        """Return the values of positive probability for one count, and their probabilities."""
         first = max(0, count - self.depth)
         above = np.zeros(0)
         before = float(self.reporting(first))
@@ -64,7 +64,7 @@ class SampleLaw:
         return np.arange(first + 1, count + 1)[kept], probabilities[kept]
 
     def rows(self, last: int) -> Iterator[Floats]:
-        """Probabilities of the values 1..i for the counts i = 1..last, one row after the other."""
+        """Yield probabilities of the values 1..i for the counts i = 1..last, one row after the other."""
         above, before = np.zeros(0), 0.0
         for count in range(1, last + 1):
             after = float(self._report(np.array([before]), np.array([count]))[0])
@@ -85,13 +85,13 @@ class SampleLaw:
         return above
 
     def reliable_from(self, share: float) -> int:
-        """Return the smallest count from which on at least `share` of the sampled keys are published."""
+        """Return the smallest count from which at least `share` of the sampled keys are published."""
         counts = np.arange(1, 2 * self.warm_up + 2)
         short = np.flatnonzero(self.reporting(counts) < share * self.scheme.probability(counts))
         return int(short[-1]) + 2 if len(short) else 1
 
     def most_likely(self, values: npt.ArrayLike) -> Counts:
-        """The count under which each published value is most probable (the smallest of several)."""
+        """Return the count under which each published value is most probable (the smallest of several)."""
         wanted = np.asarray(values, dtype=np.int64)
         easy = gentle_values(self.gentle, wanted)
         found = np.empty(len(wanted), dtype=np.int64)
@@ -100,7 +100,7 @@ class SampleLaw:
         return found
 
     def bounds(self, values: npt.ArrayLike, failure: float) -> tuple[Counts, Counts]:
-        """(low, high): any other count publishes so extreme a value with probability at most failure / 2."""
+        """Return (low, high): others publish so extreme a value with probability at most failure / 2."""
         wanted = np.asarray(values, dtype=np.int64)
         easy = gentle_values(self.gentle, wanted)
         least, most = np.empty((2, len(wanted)), dtype=np.int64)
@@ -109,7 +109,7 @@ class SampleLaw:
         return least, most
 
     def _most_likely(self, values: Counts) -> Counts:
-        """The same count after count, for values anywhere."""
+        """Compute the same for values anywhere, one count after the other."""
         best, found = np.zeros(len(values)), values.copy()
         for counts, _, low, high in self._columns(values):
             better = high - low > best * (1 + 1e-9)
@@ -117,7 +117,7 @@ class SampleLaw:
         return found
 
     def _bounds(self, values: Counts, failure: float) -> tuple[Counts, Counts]:
-        """The same count after count, for values anywhere."""
+        """Compute the same for values anywhere, one count after the other."""
         least, most = np.full(len(values), np.iinfo(np.int64).max), values.copy()
         for counts, mass, low, high in self._columns(values):
             least = np.where((high >= failure / 2 * mass) & (counts < least), counts, least)
@@ -139,10 +139,12 @@ class SampleLaw:
             before = after
 
     def _report(self, before: Floats, counts: Counts) -> Floats:
+        """Return Grid.report in floats: pi of the next counts."""
         limit = 1 - np.maximum(1 - before - self.step, 0.0) / self.ratio
         return np.minimum(self.scheme.probability(counts), np.minimum(self.step + self.ratio * before, limit))
 
     def _move(self, mass: Floats, before: Floats | float, after: Floats | float) -> Floats:
+        """Return Grid.move in floats: the mass above a value in the next row."""
         rest = np.clip(self.step - (1 - before) + self.ratio * (1 - after), 0.0, self.step)
         lower = np.maximum(before - mass - rest, 0.0) / self.ratio
         moved: Floats = np.maximum(np.minimum(self.step + self.ratio * mass, after - lower), 0.0)
@@ -150,12 +152,12 @@ class SampleLaw:
 
 
 def gentle_values(rows: GentleRows, values: Counts) -> Mask:
-    """The values all of whose counts are in one gentle stretch."""
+    """Return the values all of whose counts are in one such stretch."""
     return rows.within(values - 1, values + rows.warm_up + 1)
 
 
 def gentle_most_likely(rows: GentleRows, values: Counts) -> Counts:
-    """The count under which each value is most probable, the smallest of several."""
+    """Return the count under which each value is most probable, the smallest of several."""
     peak = rows.peak(values - 1)
     best, found = np.zeros(len(values)), values.copy()
     for ahead in AROUND_PEAK:
@@ -167,7 +169,7 @@ def gentle_most_likely(rows: GentleRows, values: Counts) -> Counts:
 
 
 def gentle_bounds(rows: GentleRows, values: Counts, failure: float) -> tuple[Counts, Counts]:
-    """(low, high): any other count publishes so extreme a value with probability at most failure / 2."""
+    """Return (low, high): others publish so extreme a value with probability at most failure / 2."""
     every = np.ones(len(values), dtype=np.bool_)
     share = rows.scheme.probability(values) * (failure / 2)
 
@@ -186,7 +188,7 @@ def gentle_bounds(rows: GentleRows, values: Counts, failure: float) -> tuple[Cou
 
 
 def _first(rows: GentleRows, holds: Predicate, guess: Counts, every: Mask) -> Counts:
-    """The first number of steps at which a property holds that is kept from there on."""
+    """Return the first number of steps at which a property holds that is kept from there on."""
     steps, chosen = guess.copy(), every.copy()
     while chosen.any():
         here = steps[chosen]

@@ -41,35 +41,35 @@ class Grid:
         return 1 << self.width
 
     def up(self, mass: int) -> int:
-        """floor(E mass)."""
+        """Return floor(E mass)."""
         return (mass * self.ratio) >> self.shift
 
     def down(self, mass: int) -> int:
-        """ceil(mass / E)."""
+        """Return ceil(mass / E)."""
         return -((-mass << self.shift) // self.ratio)
 
     def report(self, before: int, probability: int) -> int:
-        """The largest probability to publish a key of the next count."""  # Cohen et al. 2021, Alg 3
+        """Return the largest probability to publish a key of the next count."""  # Cohen et al. 2021, Alg 3
         below = self.whole - self.down(max(self.whole - before - self.step, 0))
         return min(probability, self.step + self.up(before), below)
 
     def rest(self, before: int, after: int) -> int:
-        """R, the mass of values that may vanish between two rows with these reporting probabilities."""
+        """Return R, the mass of values that may vanish between two rows with these probabilities."""
         return min(self.step, self.step - (self.whole - before) + self.up(self.whole - after))
 
     def move(self, mass: int, before: int, after: int) -> int:
-        """g, the mass above a value in the next row, given the mass above it in this one."""
+        """Return g, the mass above a value in the next row, given the mass above it in this one."""
         lower = self.down(max(before - mass - self.rest(before, after), 0))
         return min(self.step + self.up(mass), after - lower)
 
     def back(self, mass: int, before: int, after: int) -> int:
-        """The largest t with move(t) <= mass; negative when there is none. `mass` is below `after`."""
+        """Return the largest t with move(t) <= mass; negative when there is none. `mass` is below `after`."""
         rising = -((-(mass - self.step + 1) << self.shift) // self.ratio) - 1
         shrunk = ((after - mass - 1) * self.ratio) >> self.shift
         return max(rising, before - self.rest(before, after) - shrunk - 1)
 
     def excess(self, row: dict[int, int], other: dict[int, int]) -> Fraction:
-        """The hockey-stick divergence of two rows (masses by output) at log E, in units of 2^-width."""
+        """Return the hockey-stick divergence of two rows (masses by output) at log E, over 2^width."""
         scale = 1 << self.shift
         terms = (mass * scale - self.ratio * other.get(output, 0) for output, mass in row.items())
         return Fraction(sum(term for term in terms if term > 0), scale)
@@ -90,17 +90,18 @@ def walkable(grid: Grid, budget: Budget) -> Grid:
 
 
 def keys_grid(budget: Budget) -> Grid:
-    """The grid for keys without values, and for rows rounded cell by cell: no slack is needed."""
+    """Return the grid for keys without values, and for rows rounded cell by cell: no slack is needed."""
     return _grid(budget.epsilon, budget.delta, tokens=0)
 
 
 def values_grid(budget: Budget, tokens: int = 1) -> Grid:
-    """The grid for maps of masses: the step leaves room for the rounding of every token of a row."""
+    """Return the grid for maps of masses: the step leaves room for the rounding of every token of a row."""
     return _grid(budget.epsilon, budget.delta, tokens)
 
 
 @lru_cache(maxsize=64)
 def _grid(epsilon: float, delta: float, tokens: int) -> Grid:
+    """Return the grid of a budget; `tokens` of each row may be rounded."""
     if delta < LEAST_DELTA:
         raise ParameterError(f"delta must be at least {LEAST_DELTA:g} for exact tables, got {delta:g}.")
     depth = _depth(epsilon, delta)
@@ -114,7 +115,7 @@ def _grid(epsilon: float, delta: float, tokens: int) -> Grid:
 
 
 def _depth(epsilon: float, delta: float) -> int:
-    """A bound on the number of values with positive mass in a row (section 4, 'Depth')."""
+    """Return a bound on the number of values with positive mass in a row (section 4, 'Depth')."""
     growth = math.log1p(math.expm1(epsilon) / delta) + 2 * math.log(4 / delta)
     depth = 1.001 * growth / epsilon + 8
     if depth > LARGEST_DEPTH:
@@ -152,12 +153,12 @@ class SampleRows:
 
     @property
     def stationary_from(self) -> int | None:
-        """The count from which on every row is the stationary one, moved; None where there is none."""
+        """The count from which every row is the stationary one, moved; None where there is none."""
         certain = self.scheme.certain_from(self.grid.width)
         return None if certain is None else certain + 2 * self.warm_up
 
     def reporting(self, first: int, last: int) -> list[int]:
-        """pi_i for i = first..last (negative counts have 0), from `warm_up` counts before."""
+        """Return pi_i for i = first..last (negative counts have 0), from `warm_up` counts before."""
         probability, width = self.scheme.integer_probability, self.grid.width
         mass, masses = 0, []
         for count in range(first - self.warm_up, last + 1):
@@ -167,7 +168,7 @@ class SampleRows:
         return masses
 
     def row(self, count: int) -> dict[int, int]:
-        """Masses of row `count` by token, 0 for not published; zero masses left out."""
+        """Return masses of row `count` by token, 0 for not published; zero masses left out."""
         first = max(0, count - self.grid.depth)
         reporting = self.reporting(first, count)
         above = {first * self.tokens: 0}
@@ -179,13 +180,17 @@ class SampleRows:
         return self._cells(above, reporting[-1])
 
     def draw(self, count: int, uniform: int) -> int:
-        """The token of a key of this count at a uniform integer below 2^width; 0 is not published."""
+        """Return the token of a key of this count at a uniform integer below 2^width; 0 is not published."""
         if self.tokens == 1 and self.stationary_from is not None and count >= self.stationary_from:
             return max(0, count - bisect_right(stationary_masses(self.grid), uniform) + 1)
         (published,) = self.reporting(count, count)
         return self._walk(count, uniform) if uniform < published else 0
 
     def _walk(self, count: int, uniform: int) -> int:
+        """Return the token of a published key.
+
+        Walk down from its count until the mass of a value is reached.
+        """
         first = max(0, count - self.grid.depth)
         reporting = self.reporting(first, count)
         mass = uniform
@@ -199,6 +204,7 @@ class SampleRows:
         raise AssertionError("a row is deeper than its bound")
 
     def _cells(self, above: dict[int, int], published: int) -> dict[int, int]:
+        """Return the mass of each token from the masses above them."""
         heights = sorted(above)
         masses = {high: above[low] - above[high] for low, high in pairwise(heights)}
         masses[0] = self.grid.whole - published

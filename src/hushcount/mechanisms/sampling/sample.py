@@ -37,7 +37,7 @@ class PrivateSample:
     Theorem: (epsilon, delta)-DP, sampling included; a key of count i is published with the largest
         probability that any (epsilon, delta)-DP release of that sample has.
     Neighbours: add or remove one event.
-    Assumes: one key moves by one; the scheme is public; the sampling is drawn here, fresh and secret.
+    Assumes: one event changes one count by 1; the scheme is public; the sampling is drawn here, in secret.
     Parameters: the scheme; `SampleRows`. Sanitised counts are integers (Cohen et al. 2021, Algorithm 4), or
         multiples of 1 / tokens (Algorithm 5, corrected), which keep more of the order of the keys.
     Proof: docs/proofs/sampling/sample.md, sections 2 and 4. Checked by: tests/privacy/test_sample_integers.py
@@ -57,7 +57,7 @@ class PrivateSample:
         "private weighted sampling",
         "Private weighted sampling with sanitised counts is (epsilon, delta)-DP end to end.",
         "docs/proofs/sampling/sample.md",
-        ("one event moves one count by one", "the sampling scheme is public, its randomness secret"),
+        ("one event changes one count by 1", "the sampling scheme is public, its randomness secret"),
     )
 
     def __post_init__(self) -> None:
@@ -89,15 +89,15 @@ class SampleError:
     max_events: int | None = None
 
     def interval(self, confidence: float) -> tuple[int, int]:
-        """The most likely count and the true one both lie at most `depth` above the sanitised one."""
+        """Return `depth` twice: most likely and true count are at most that far above the sanitised."""
         return self.law.depth, self.law.depth
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """The same for all keys at once and with certainty: the noise is bounded."""
+        """Return the same for all keys at once and with certainty: the noise is bounded."""
         return self.interval(confidence)
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """What the columns mean."""
+        """Say what the columns mean."""
         return (
             "sanitised is what the mechanism published; count is the true count that makes it most likely.",
             f"lower and upper hold the true count of a published key with confidence {confidence:g}.",
@@ -105,11 +105,11 @@ class SampleError:
         )
 
     def values(self, counts: Counts) -> Counts:
-        """The integer values that published tokens belong to."""
+        """Return the integer values that published tokens belong to."""
         return -(-counts // self.tokens)
 
     def columns(self, counts: Counts, confidence: float) -> dict[str, Counts | Floats]:
-        """The columns of the table, by what was published."""
+        """Return the columns of the table, by what was published."""
         distinct, inverse = np.unique(self.values(counts), return_inverse=True)
         likely = self.law.most_likely(distinct)
         lower, upper = self.law.bounds(distinct, 1 - confidence)

@@ -37,20 +37,23 @@ class Scheme(Protocol):
         ...
 
     def certain_from(self, width: int) -> int | None:
-        """A count from which on the integer probability is 2^width; None where there is none."""
+        """Return a count from which the integer probability is 2^width; None where there is none."""
         ...
 
     def gentle(self, growth: float) -> tuple[int, int]:
-        """The first and last of counts w at which q(w) / q(w-1), the ratio of a step of q to the step before
-        and (1 - q(w-1)) / (1 - q(w)) are all at most `growth`; (1, 0) where none are known."""
+        """Return the first and last count of a stretch in which q varies slowly, (1, 0) if none is known.
+
+        In it q(w) / q(w-1), the ratio of a step of q to the step before and (1 - q(w-1)) / (1 - q(w)) are all
+        at most `growth`.
+        """
         ...
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
-        """The probabilities as floats, for estimates."""
+        """Return the probabilities as floats, for estimates."""
         ...
 
     def integer_probability(self, count: int, width: int) -> int:
-        """The probability times 2^width, rounded to an integer so that it never decreases."""
+        """Return the probability times 2^width, rounded to an integer so that it never decreases."""
         ...
 
 
@@ -71,7 +74,7 @@ class Ppswor:
         return f"ppswor (rate {self.rate:g}, power {self.power:g})"
 
     def certain_from(self, width: int) -> int | None:
-        """The count from which on exp(-rate * count^power) is rounded away."""
+        """Return the count from which exp(-rate * count^power) is rounded away."""
         return _reaches((_digits(width) + 2) * math.log(10) / self.rate, self.power)
 
     def gentle(self, growth: float) -> tuple[int, int]:
@@ -88,12 +91,12 @@ class Ppswor:
         return (max(first, math.ceil(2.0**limit) + 2), last) if limit < 62 else (1, 0)
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
-        """1 - exp(-rate * count^power)."""
+        """Return 1 - exp(-rate * count^power)."""
         sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         return np.where(sizes >= 1, -np.expm1(-self.rate * sizes**self.power), 0.0)
 
     def integer_probability(self, count: int, width: int) -> int:
-        """The probability times 2^width as an integer that never decreases with the count."""
+        """Return the probability times 2^width as an integer that never decreases with the count."""
         if count < 1:
             return 0
         context = _context(width)
@@ -118,7 +121,7 @@ class Pps:
         return f"Poisson PPS (rate {self.rate:g}, power {self.power:g})"
 
     def certain_from(self, width: int) -> int | None:  # the same at any width
-        """The count from which on rate * count^power is at least 1."""
+        """Return the count from which rate * count^power is at least 1."""
         return _reaches(1 / self.rate, self.power)
 
     def gentle(self, growth: float) -> tuple[int, int]:
@@ -130,12 +133,12 @@ class Pps:
         return first, math.floor(2.0**limit) if limit < 62 else LARGEST_COUNT
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
-        """min(1, rate * count^power)."""
+        """Return min(1, rate * count^power)."""
         sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
         return np.where(sizes >= 1, np.minimum(1.0, self.rate * sizes**self.power), 0.0)
 
     def integer_probability(self, count: int, width: int) -> int:
-        """The probability times 2^width as an integer that never decreases with the count."""
+        """Return the probability times 2^width as an integer that never decreases with the count."""
         if count < 1:
             return 0
         context = _context(width)
@@ -159,21 +162,21 @@ class Listed:
         return f"listed probabilities ({len(self.probabilities)} counts)"
 
     def certain_from(self, width: int) -> int | None:
-        """The first count listed with probability 1."""
+        """Return the first count listed with probability 1."""
         ones = [count for count, value in enumerate(self.probabilities, start=1) if value == 1]
         return ones[0] if ones else None
 
     def gentle(self, growth: float) -> tuple[int, int]:
-        """The counts beyond the list."""
+        """Return the counts beyond the list."""
         return len(self.probabilities) + 1, LARGEST_COUNT
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
-        """The listed probability of each count."""
+        """Return the listed probability of each count."""
         table = np.array([0.0, *map(float, self.probabilities)])
         return table[np.clip(np.asarray(counts, dtype=np.int64), 0, len(table) - 1)]
 
     def integer_probability(self, count: int, width: int) -> int:
-        """The probability times 2^width as an integer that never decreases with the count."""
+        """Return the probability times 2^width as an integer that never decreases with the count."""
         if count < 1:
             return 0
         return math.floor(
@@ -182,7 +185,7 @@ class Listed:
 
 
 def rate_for_size(size: int, power: float, max_events: int) -> float:
-    """A rate whose expected sample is at most `size` keys, from a public bound on the number of events.
+    """Return a rate whose expected sample is at most `size` keys, by a public bound on the number of events.
 
     The sum of count^power over all keys is at most max_events^max(1, power).
 
@@ -224,6 +227,7 @@ def check_probabilities(probabilities: tuple[float | Fraction, ...]) -> None:
 
 
 def _rate(rate: float, largest: float) -> float:
+    """Return a rate above 0 and at most `largest`, or raise."""
     number = _number("rate", rate)
     if not 0 < number <= largest or math.isinf(number):
         rule = "above 0 and at most 1" if largest == 1 else "a finite number above 0"
@@ -232,6 +236,7 @@ def _rate(rate: float, largest: float) -> float:
 
 
 def _number(name: str, value: float) -> float:
+    """Return a number as a float, or raise."""
     if isinstance(value, bool | str | bytes):
         raise ParameterError(f"{name} must be a number, got {value!r}.")
     try:
@@ -241,7 +246,7 @@ def _number(name: str, value: float) -> float:
 
 
 def _reaches(size: float, power: float) -> int | None:
-    """A count whose power is certainly at least `size`, or None where no count's is."""
+    """Return a count whose power is certainly at least `size`, or None where no count's is."""
     if size <= 1:
         return 1
     if power == 0 or math.log2(size) / power > 62:
@@ -251,28 +256,30 @@ def _reaches(size: float, power: float) -> int | None:
 
 
 def _slow_from(power: float, growth: float) -> int:
-    """The count from which on exp(power / (count - 1)) is at most `growth`."""
+    """Return the count from which exp(power / (count - 1)) is at most `growth`."""
     return math.ceil(power / (math.log(growth) * SAFE)) + 2
 
 
 def _digits(width: int) -> int:
-    """Decimal digits that hold 2^-width with 20 to spare."""
+    """Return decimal digits that hold 2^-width with 20 to spare."""
     return math.ceil(width * math.log10(2)) + 20
 
 
 @lru_cache(maxsize=16)
 def _context(width: int) -> decimal.Context:
+    """Return the decimal arithmetic that is precise enough for probabilities of this width."""
     return decimal.Context(prec=_digits(width), rounding=decimal.ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
 
 
 def _power(count: int, power: float, context: decimal.Context) -> Decimal:
-    """count^power, a composition of monotone operations (libmpdec rounds exp and ln correctly)."""
+    """Return count^power, a composition of monotone operations (libmpdec rounds exp and ln correctly)."""
     if power == int(power):
         return context.create_decimal(count ** int(power))
     return context.exp(context.multiply(Decimal(power), context.ln(Decimal(count))))
 
 
 def _scaled(probability: Decimal, width: int, context: decimal.Context) -> int:
+    """Return a probability times 2^width as an integer."""
     if probability >= 1:
         return 1 << width
     return int(context.multiply(probability, Decimal(1 << width)))

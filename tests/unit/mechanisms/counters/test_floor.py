@@ -114,7 +114,7 @@ def test_dpss_bounds() -> None:
 
 def test_sentences_name_the_bounds() -> None:
     assert FloorError(LAW, 20, 7).sentences(0.95) == (
-        "With confidence 0.95 the true count of a key named beforehand"
+        "With confidence 0.95 the true count of a key chosen before seeing the result"
         " lies between count - 23 and count + 3.",
         "The sketch may overcount a key by about 20, which the interval includes; more counters lower this.",
     )
@@ -122,7 +122,7 @@ def test_sentences_name_the_bounds() -> None:
         "What the sketch may overcount a key by is less than the noise."
     )
     assert BoundedLengthError(LAW, 25, 7).sentences(0.95) == (
-        "With confidence 0.95 the true count of a key named beforehand"
+        "With confidence 0.95 the true count of a key chosen before seeing the result"
         " lies between count - 28 and count + 3.",
         "The sketch may have added up to 25, max_events divided by its counters.",
     )

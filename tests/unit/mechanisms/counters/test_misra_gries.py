@@ -79,11 +79,11 @@ def test_a_lower_estimate_has_no_upper_end_without_a_public_length() -> None:
 
 def test_sentences_name_the_bounds() -> None:
     assert HeightError(LAW, 7, None, shared=True).sentences(0.95) == (
-        "With confidence 0.95 the true count of a key named beforehand is at least count - 3.",
+        "With confidence 0.95 the true count of a key chosen before seeing the result is at least count - 3.",
         "count is a lower estimate with noise; max_events would bound what the sketch left out.",
     )
     assert HeightError(LAW, 7, 25, shared=True).sentences(0.95) == (
-        "With confidence 0.95 the true count of a key named beforehand"
+        "With confidence 0.95 the true count of a key chosen before seeing the result"
         " lies between count - 4 and count + 29.",
         "The sketch may have left out up to 25, by max_events and its counters.",
     )

@@ -109,7 +109,7 @@ def test_intervals_and_words():
     assert above - sum(result.error.floors) <= 4
     assert below <= 4
     assert result.accuracy().sentences == (
-        "With confidence 0.95 the true count of a key named beforehand lies between"
+        "With confidence 0.95 the true count of a key chosen before seeing the result lies between"
         f" count - {below} and count + {above}.",
         f"count leaves out what lies below the noisy floors of 2 shards, in all up to {result.floor}.",
         f"A key of at least {result.smallest_reliable()} events is published with probability 0.95 or more.",

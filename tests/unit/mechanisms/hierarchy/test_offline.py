@@ -175,7 +175,7 @@ def test_refusals():
         )
     assert str(caught.value) == (
         "hierarchy-offline is proved for the exact leaf counts of a hierarchy, not for exact counts;"
-        " count leaves with count_leaves, or name hierarchy-streaming for a sketch."
+        " give the data to hc.tree, or count with HierarchySketch."
     )
 
 
@@ -220,7 +220,8 @@ def test_steps_of_widths():
 def test_sentences():
     sentences = TotalError(DiscreteGaussian(15), 84).sentences(0.95)
     assert sentences == (
-        "With confidence 0.95 the true residual of a node named beforehand lies within 29 of its residual;"
+        "With confidence 0.95 the true residual of a node chosen before seeing the result lies within 29 of"
+        " its residual;"
         " a total sums the residuals of its subtree, and their noises.",
         "Nodes whose true residual is at least 131 are published with probability 0.999; closer to the"
         " threshold only upward noise is published, so published values there are too high on average, and"

@@ -45,7 +45,7 @@ def sketched(values: np.ndarray[Any, Any], counters: int = 4000) -> HierarchySke
 
 
 def simple(noise: Any, levels: int) -> int:
-    """Least G with HS(levels moved) + levels P[max(1 + z1 - z0, z2 - z0) >= G] <= 1e-6 at epsilon 1."""
+    """Smallest G with HS(levels moved) + levels P[max(1 + z1 - z0, z2 - z0) >= G] <= 1e-6 at epsilon 1."""
     moved = float(noise.divergences(levels, 1.0)[-1])
     threshold = 1
     while moved + levels * noise.isolated_tail(threshold) > 1e-6:
@@ -110,7 +110,7 @@ def test_a_release_is_near_the_truth() -> None:
 
 
 def test_intervals_hold_as_often_as_they_say() -> None:
-    """A node named beforehand, 400 releases: 0.8 is accepted, and intervals half as wide would not be."""
+    """One node, 400 releases: 0.8 is accepted, and intervals half as wide would not be."""
     shape = sketched(flows(2), 300).shape()
     truth = int((flows(2) >> 24 == 37).sum())
     found = [
@@ -152,7 +152,7 @@ def test_floors_above_the_threshold_are_noted() -> None:
     )
     assert len(tree.notes) == 1
     assert tree.notes[0].startswith(
-        "Levels where the sketch shows only nodes above the threshold 100: 1 (from "
+        "At some levels the sketch shows only nodes larger than the threshold 100: level 1 (at least "
     )
     assert (
         LevelFloorRelease(BUDGET, Public(height=4), 9000)

@@ -95,7 +95,7 @@ def test_exact_counts_have_both_ends() -> None:
     assert below == above
     assert error.simultaneous(0.95) is None
     assert error.sentences(0.95) == (
-        "With confidence 0.95 the true count of a key named beforehand lies between"
+        "With confidence 0.95 the true count of a key chosen before seeing the result lies between"
         f" count - {below} and count + {above}.",
         "Counts are exact up to noise.",
     )
@@ -103,7 +103,8 @@ def test_exact_counts_have_both_ends() -> None:
 
 def test_sentences_name_what_was_left_out() -> None:
     assert LowerEstimateError(LAW, 10, None).sentences(0.95) == (
-        "With confidence 0.95 the true count of a key named beforehand is at least count - 21.",
+        "With confidence 0.95 the true count of a key chosen before seeing the result is at least"
+        " count - 21.",
         "count is a lower estimate with noise; max_events would bound what the sketch left out.",
     )
     assert LowerEstimateError(LAW, 10, 100).sentences(0.95)[1] == (
@@ -247,5 +248,5 @@ def test_an_epsilon_that_needs_too_much_noise_is_refused():
     with pytest.raises(ParameterError) as error:
         sparse_histogram(1e-7, 1e-9, 4_000_000)
     assert str(error.value) == (
-        "epsilon is too small for 4000000 keys that move together: sigma would exceed 1e+08, got 1e-07."
+        "epsilon is too small for 4000000 counts that change together: sigma would exceed 1e+08, got 1e-07."
     )

@@ -42,6 +42,7 @@ def test_simultaneous_bounds_need_a_public_number_of_keys() -> None:
 
 def test_sentences_name_the_bounds() -> None:
     assert NoiseError(LAW).sentences(0.95) == (
-        "With confidence 0.95 the true count of a key named beforehand lies within 3 of its count.",
+        "With confidence 0.95 the true count of a key chosen before seeing the result lies within 3 of its"
+        " count.",
         "Counts are exact up to noise.",
     )

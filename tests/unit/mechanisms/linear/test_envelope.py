@@ -89,9 +89,10 @@ def test_the_notes_compare_with_the_floor_release(name: str) -> None:
     floor = EVENTS // COUNTERS + thresholds.floor_threshold(1.0, 1e-6)
     assert found.notes == explain_envelope(kind, EVENTS, COUNTERS, 1.0, 1e-6)
     assert found.notes == (
-        f"The error envelope publishes keys from a count of about {plan.reach} on: 625 for keys that are not"
+        f"The error envelope publishes keys with a count of about {plan.reach} or more: 625 for keys that are"
+        " not"
         f" tracked, {plan.collisions} for collisions, the rest for the noise of {plan.depth} rows.",
-        f"mechanism floor publishes from about {floor} on at the latest, so the envelope is worse here;"
+        f"mechanism floor publishes counts of about {floor} or more, so the envelope is worse here;"
         f" it also keeps {plan.depth * plan.width} cells beside the counters.",
         "Choose the envelope only for deletions, which counters cannot follow.",
     )

@@ -35,7 +35,7 @@ class Path(NamedTuple):
 
     @classmethod
     def of(cls, height: int) -> Path:
-        """A path on which no leaf has come yet."""
+        """Return a path on which no leaf has come yet."""
         cursor = np.array([0, height, 0], dtype=np.int64)
         return cls(np.zeros(height + 1, np.int64), np.zeros(height + 1, np.int64), cursor)
 
