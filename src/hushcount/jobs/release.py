@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hushcount.errors import DataError, ParameterError
@@ -87,7 +88,17 @@ def release(
         raise ParameterError("threshold is for a HierarchySketch; other mechanisms choose their own.")
     known = None if domain is None else as_domain(domain)
     prepared = prepare(mechanism, budget, shape.public().within(longest, known))
-    return prepared.release(shape, bits or system_bits())
+    return _assuming(prepared.release(shape, bits or system_bits()), sketch)
+
+
+def _assuming(whole: Release, sketch: Sketch | Sequence[Sketch]) -> Release:
+    """Return a release whose guarantee says what was assumed when sketches were merged."""
+    from hushcount.sketches.merged import MergedCounters
+
+    if not isinstance(sketch, MergedCounters):
+        return whole
+    assumed = (*whole.guarantee.assumptions, *sketch.assumptions)
+    return replace(whole, guarantee=replace(whole.guarantee, assumptions=assumed))
 
 
 def shape_of(sketch: Sketch | Sequence[Sketch]) -> Shape:

@@ -90,6 +90,11 @@ class MergedCounters(SavedSketch):
         """What was taken off every count, in all streams and merges."""
         return self._held.floor
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What whoever merged the sketches has to make sure of, and nobody can check."""
+        return (f"no {self.unit.name} is in two of the {len(self.members)} merged sketches",)
+
     def estimate(self, keys: Data) -> Counts:
         """Return the counts of keys, 0 for those not held.
 

@@ -138,3 +138,16 @@ def test_user_sketches_merge_to_users():
     assert held(merged) == {"a": 3, "b": 1}
     assert merged.shape().unit == USER
     assert hc.load(merged.to_bytes()).shape().unit == USER
+
+
+@pytest.mark.parametrize("kind", ["event", "user"])
+def test_a_release_says_that_no_unit_may_be_in_two_parts(kind: str) -> None:
+    parts = []
+    for part in range(3):
+        sketch = hc.MisraGries(counters=8) if kind == "event" else hc.UserMisraGries(counters=8)
+        keys = ["tea"] * 3000
+        users = [f"{part}/{row}" for row in range(3000)]
+        sketch.update(keys, *([users] if kind == "user" else []))
+        parts.append(sketch)
+    release = hc.release(parts[0].merge(parts[1]).merge(parts[2]), epsilon=1.0, delta=1e-6)
+    assert release.guarantee.assumptions[-1] == f"no {kind} is in two of the 3 merged sketches"
