@@ -123,7 +123,7 @@ def test_the_end_of_a_file_inside_a_command_is_not_ctrl_c(capfd, monkeypatch):
     def ended(*_):
         raise EOFError
 
-    monkeypatch.setattr("hushcount.cli.options.request", ended)
+    monkeypatch.setattr("hushcount.cli.options.data", ended)
     code, out, err = run(capfd, "top", "a.csv", *BUDGET)
     assert (code, out) == (1, "")
     assert err.startswith("hushcount failed unexpectedly (EOFError in ")
@@ -133,14 +133,14 @@ def test_ctrl_c_in_a_command_is_one_line(capfd, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hushcount.cli.options.request", interrupted)
+    monkeypatch.setattr("hushcount.cli.options.data", interrupted)
     assert run(capfd, "top", "a.csv", *BUDGET) == (130, "", "Interrupted.\n")
 
 
 def test_a_damaged_cache_of_compiled_code_has_its_own_sentence(capfd, monkeypatch):
     place = {}
     exec(compile("def load(*_):\n    raise EOFError", "/x/numba/core/caching.py", "exec"), place)
-    monkeypatch.setattr("hushcount.cli.options.request", place["load"])
+    monkeypatch.setattr("hushcount.cli.options.data", place["load"])
     assert run(capfd, "top", "a.csv", *BUDGET) == (
         1,
         "",
