@@ -20,7 +20,7 @@ from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.sketches.cells import LinearCells
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
-from hushcount.sketches.table import Prepared
+from hushcount.sketches.table import PreparedKeys
 
 FALSE_ALARM = 1e-9
 
@@ -78,7 +78,7 @@ def estimates(kind, groups, keys, weight, law=None):
         deep = RowHash(kind, 333 * depth, width, seed.to_bytes(32, "big"))
         words = rng.integers(0, 1 << 63, keys + 1).astype(np.uint64)
         linear = LinearCells(deep, None, partial=True)
-        linear.add(Prepared(pa.uint64(), [words[1:]]), np.full(keys, weight))
+        linear.add(PreparedKeys(pa.uint64(), [words[1:]]), np.full(keys, weight))
         asked = deep.hashes(words[:1])
         values = linear.cells.ravel()[deep.places(asked)]
         if law is not None:

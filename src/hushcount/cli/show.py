@@ -6,7 +6,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from hushcount.jobs.run import Progress
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
-
-TERMINAL_ROWS = 50
 
 
 def warn(sentence: str) -> None:
@@ -47,34 +45,20 @@ def checkpoint_removed(checkpoint: str | None) -> None:
         say(("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",)))
 
 
-def show_release(release: Release, style: str | None, limit: int | None) -> None:
+def show_release(release: Release | TreeRelease, style: str | None, limit: int | None = None) -> None:
     """Print the table to standard output, and before and after it to standard error what it means."""
-    _show(release, style, lambda: _print_table(release, limit))
+    from rich.text import Text
 
+    from hushcount.releases.views.page import Screen, page_of
 
-def show_tree(release: TreeRelease, style: str | None) -> None:
-    """Print the tree as `show_release` prints a table."""
-    _show(release, style, lambda: _print_tree(release))
-
-
-def _show(release: Release | TreeRelease, style: str | None, print_table: Callable[[], None]) -> None:
-    from hushcount.releases.views import words
-
-    warn(words.headline(release.guarantee.unit))
-    if style == "json":
-        _print_text(release.to_json() + "\n")
-        return
-    if style == "table" or sys.stdout.isatty():
-        print_table()
-    else:
-        print_tsv(release.table)
-    empty = words.empty_sentences(release) if len(release) == 0 else ()
-    say(
-        ("Empty", empty),
-        ("Privacy", words.privacy_sentences(release)),
-        ("Accuracy", words.accuracy_sentences(release)),
-        ("Notes", release.notes),
-    )
+    page = page_of(release, Screen(style, sys.stdout.isatty(), width_of(sys.stdout), limit))
+    _print(Text(page.headline, style="bold yellow"), sys.stderr)
+    for block in page.text:
+        _print_bytes(block, sys.stdout)
+    if page.frame is not None:
+        _print_framed(page.frame)
+    if page.groups:
+        _print(_grid(page.groups), sys.stderr)
 
 
 def print_tsv(table: pa.Table) -> None:
@@ -86,14 +70,19 @@ def print_tsv(table: pa.Table) -> None:
 
 
 def say(*groups: tuple[str, Sequence[str]]) -> None:
-    """Print messages to standard error: titles, and beside them their sentences."""
-    _print(_grid(groups), sys.stderr)
+    """Print messages to standard error: titles, and beside them their sentences; text is escaped."""
+    from hushcount.releases.views.tables import visible
+
+    shown = [(visible(title), [visible(sentence) for sentence in sentences]) for title, sentences in groups]
+    _print(_grid(shown), sys.stderr)
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
     """Print names and values to standard output: aligned on a terminal, tab-separated elsewhere."""
     if sys.stdout.isatty():
-        _print(_grid([(name, [value]) for name, value in facts.items()]), sys.stdout)
+        from hushcount.releases.views.tables import visible
+
+        _print(_grid([(name, [visible(value)]) for name, value in facts.items()]), sys.stdout)
     else:
         from hushcount.releases.views.tables import TSV_ESCAPES
 
@@ -102,18 +91,16 @@ def print_facts(facts: Mapping[str, str]) -> None:
 
 
 def _grid(groups: Iterable[tuple[str, Sequence[str]]]) -> Table:
-    """Return titles with their sentences beside them; text of files may be in them, so it is escaped."""
+    """Return titles with their sentences beside them."""
     from rich.table import Table
     from rich.text import Text
-
-    from hushcount.releases.views.tables import visible
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
     for title, sentences in groups:
         for index, sentence in enumerate(sentences):
-            grid.add_row("" if index else visible(title), Text(visible(sentence)))
+            grid.add_row("" if index else title, Text(sentence))
     return grid
 
 
@@ -155,23 +142,6 @@ def megabytes(done: int, size: int | None) -> str:
 def print_json(values: dict[str, object]) -> None:
     """Print one JSON object to standard output."""
     _print_text(json.dumps(values, ensure_ascii=False) + "\n")
-
-
-def _print_table(release: Release, limit: int | None) -> None:
-    from hushcount.releases.views.tables import rich_table
-
-    rows = None if limit is not None else TERMINAL_ROWS
-    _print_framed(rich_table(release, rows, width_of(sys.stdout)))
-    if rows is not None and len(release) > rows:
-        say(("More", (f"{len(release) - rows:,} further rows: --limit, --output or a pipe shows them.",)))
-
-
-def _print_tree(release: TreeRelease) -> None:
-    from hushcount.releases.views.trees import rich_tree
-
-    _print_framed(rich_tree(release, TERMINAL_ROWS, width_of(sys.stdout)))
-    if len(release) > TERMINAL_ROWS:
-        say(("More", (f"{len(release) - TERMINAL_ROWS:,} further nodes: --output or a pipe shows them.",)))
 
 
 def _print_framed(table: Table) -> None:

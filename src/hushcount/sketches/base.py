@@ -22,7 +22,7 @@ from hushcount.keys.memory import Data, asked_arrays, key_arrays
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.secure import fresh_key
 from hushcount.sketches.held import check_counts, check_id, check_keys, entries_from, entry_arrays, need
-from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, Counters, Entries, Prepared, check_lengths
+from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, Counters, Entries, PreparedKeys, check_lengths
 
 BUFFER = 4096
 TOO_MANY = f"A sketch counts at most {LARGEST_TOTAL} events; start another."
@@ -218,18 +218,18 @@ class CounterSketch(BufferedSketch, Generic[TableBehind]):
         found = [self._table.lookup(to_kernel(array, self._key_type)) for array in arrays]
         return np.concatenate([np.zeros(0, np.int64), *found])
 
-    def prepared(self, keys: Data) -> Prepared:
+    def prepared(self, keys: Data) -> PreparedKeys:
         """Return a batch ready to be counted, or raise; the sketch does not change."""
         arrays = [array for array in key_arrays(keys) if len(array)]
         kind = self._key_type or (held_as(arrays[0].type) if arrays else None)
-        batch = Prepared(kind, [to_kernel(array, kind) for array in arrays])
+        batch = PreparedKeys(kind, [to_kernel(array, kind) for array in arrays])
         for part in batch.batches:
             check_lengths(part)
         if self._total + batch.rows > LARGEST_TOTAL:
             raise DataError(TOO_MANY)
         return batch
 
-    def count(self, batch: Prepared) -> None:
+    def count(self, batch: PreparedKeys) -> None:
         """Count a batch that `prepared` has returned."""
         if batch.kind is None:
             return

@@ -15,7 +15,7 @@ from hushcount.keys.row_hash import LONGEST_KEY, NO_WEIGHTS, RowHash, check_weig
 from hushcount.privacy import check_count
 from hushcount.shapes import Cells
 from hushcount.sketches.held import array_of, need
-from hushcount.sketches.table import Prepared, check_lengths
+from hushcount.sketches.table import PreparedKeys, check_lengths
 
 LARGEST_WEIGHT = (1 << 31) - 1
 # Two cells of this size can be added without running over 64 bits.
@@ -40,23 +40,23 @@ class LinearCells:
         self.total = 0
         self.key_type: pa.DataType | None = None
 
-    def prepared(self, keys: Data) -> Prepared:
+    def prepared(self, keys: Data) -> PreparedKeys:
         """Return a batch ready to be added, or raise; the cells do not change."""
         arrays = [array for array in key_arrays(keys) if len(array)]
         kind = self.key_type or (held_as(arrays[0].type) if arrays else None)
-        batch = Prepared(kind, [to_kernel(array, kind) for array in arrays])
+        batch = PreparedKeys(kind, [to_kernel(array, kind) for array in arrays])
         for some in batch.batches:
             check_lengths(some, LONGEST_KEY)
         return batch
 
-    def weights(self, batch: Prepared, weights: npt.ArrayLike) -> Counts:
+    def weights(self, batch: PreparedKeys, weights: npt.ArrayLike) -> Counts:
         """Return one weight for each key of a batch, or raise."""
         values = check_weights(weights, self.max_weight or LARGEST_WEIGHT)
         if batch.rows != len(values):
             raise ParameterError("weights must have one whole number for each key, and no key may be null.")
         return values
 
-    def add(self, batch: Prepared, weights: Counts | None = None) -> None:
+    def add(self, batch: PreparedKeys, weights: Counts | None = None) -> None:
         """Add the weights of a batch, or 1 for each key; a batch that would delete too much is not added."""
         self._apply(batch, weights)
         if weights is not None and len(weights) and int(weights.min()) < 0 and self.below_zero():
@@ -169,7 +169,7 @@ class LinearCells:
         if self.key_type is not None:
             to_kernel(pa.array([], self.key_type), self.key_type)
 
-    def _apply(self, batch: Prepared, weights: Counts | None) -> None:
+    def _apply(self, batch: PreparedKeys, weights: Counts | None) -> None:
         """Add weights to the cells of keys, whatever comes of it."""
         from hushcount.sketches._kernels import linear
 

@@ -47,7 +47,7 @@ class Entries:
 NO_ENTRIES = Entries(np.zeros(0, np.uint64), np.zeros(0, np.int64))
 
 
-class Prepared(NamedTuple):
+class PreparedKeys(NamedTuple):
     """A batch that was converted and checked as a whole: the type of its keys, and arrays for a kernel."""
 
     kind: pa.DataType | None

@@ -83,5 +83,5 @@ def tree(**values: Any) -> None:
     show.begin()
     with show.progress_bar() as progress:
         release = tree_of(options.data(values) | {"progress": progress})
-    show.show_tree(release, style)
+    show.show_release(release, style)
     show.checkpoint_removed(checkpoint)

@@ -12,7 +12,7 @@ from hushcount.keys.arrays import ByteKeys
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash
 from hushcount.sketches._kernels import linear as kernels
 from hushcount.sketches.cells import LinearCells
-from hushcount.sketches.table import Prepared
+from hushcount.sketches.table import PreparedKeys
 
 
 @pytest.mark.parametrize("of_bytes", [False, True])
@@ -33,5 +33,5 @@ def test_blocks_update_as_one_by_one(kind: str, of_bytes: bool, weighted: bool) 
             sign = 1 - 2 * (hashed & 1) if hashing.signed else 1
             expected[depth, hashed >> hashing.signed] += sign * int(weights[index])
     linear = LinearCells(hashing, None, partial=True)
-    linear.add(Prepared(pa.int64(), [keys]), weights if weighted else None)
+    linear.add(PreparedKeys(pa.int64(), [keys]), weights if weighted else None)
     assert (linear.cells == expected).all()
