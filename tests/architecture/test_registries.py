@@ -20,12 +20,6 @@ TABLES = {
     "sketches": KINDS,
     "writers": WRITERS,
 }
-    "names": hc._NAMES,
-    "commands": COMMANDS,
-    "mechanisms": EVERY_MECHANISM,
-    "protocols": CAMPAIGNS,
-    "decoders": DECODERS,
-}
 
 
 @pytest.mark.parametrize("table", TABLES)

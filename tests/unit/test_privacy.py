@@ -85,3 +85,38 @@ def test_guarantee():
     with pytest.raises(TypeError):
         guarantee.parameters["threshold"] = 1  # type: ignore[index]
     assert RESULT_ROW.neighbours == "add or remove one row of the SQL result"
+
+
+def test_budgets_that_protect_little_are_warned_of_or_refused():
+    """delta = 0.1 published 434 keys that occur once, without a word."""
+    import warnings
+
+    import hushcount as hc
+    from hushcount.errors import PrivacyWarning
+
+    keys = ["tea"] * 500
+    with pytest.raises(ParameterError) as refused:
+        hc.top(keys, epsilon=1.0, delta=0.1)
+    assert str(refused.value) == (
+        "delta must be at most 0.01, got 0.1: keys that occur once would be published."
+        " allow_large_delta=True takes it all the same."
+    )
+    with pytest.warns(PrivacyWarning, match=r"^delta = 0\.001 is large"):
+        release = hc.top(keys, epsilon=1.0, delta=1e-3)
+    assert any(note.startswith("delta = 0.001 is large") for note in release.notes)
+    with pytest.warns(PrivacyWarning, match=r"^epsilon = 9 is large"):
+        hc.top(keys, epsilon=9.0, delta=1e-8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyWarning)
+        assert not any("is large" in note for note in hc.top(keys, epsilon=1.0, delta=1e-8).notes)
+    with pytest.warns(PrivacyWarning):
+        assert len(hc.top(keys, epsilon=1.0, delta=0.1, allow_large_delta=True)) == 1
+
+
+def test_the_operator_alone_is_told_that_delta_is_not_far_below_one_over_rows():
+    import hushcount as hc
+    from hushcount.errors import PrivacyWarning
+
+    with pytest.warns(PrivacyWarning, match=r"^delta is not far below 1 / number of events"):
+        release = hc.top(["tea"] * 20_000, epsilon=1.0, delta=1e-5)
+    assert not any("far below" in note for note in release.notes)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hushcount import signals
 from hushcount.errors import DataError, NotProvedError
 from hushcount.files.atomic import check_writable, refuse_same
+from hushcount.files.container import ORACLE, read
 from hushcount.files.fingerprint import check_disjoint
 from hushcount.jobs.origin import NOWHERE, Origin, Position
 from hushcount.jobs.release import check_total, shape_of
@@ -18,6 +19,7 @@ from hushcount.jobs.run import Progress, Request, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
 from hushcount.noise.bits import system_bits
 from hushcount.privacy import EVENT, PrivacyUnit
+from hushcount.releases.oracle import Oracle
 from hushcount.sketches.kinds import load_with_position
 
 if TYPE_CHECKING:
@@ -109,10 +111,11 @@ class SketchFacts:
 def inspect_sketch(path: str | os.PathLike[str]) -> SketchFacts:
     """Look into a sketch file without showing a key."""
     sketch, position = _opened(path)
+    contents = sketch.contents()
     return SketchFacts(
         kind=type(sketch).__name__,
         identity=str(sketch.id),
-        counters=getattr(sketch, "counters", None),
+        counters=contents.fields.get("counters"),
         key_type=str(sketch.key_type) if sketch.key_type is not None else "none yet",
         columns=position.origin.columns.names if position is not None else (),
         events=int(sketch.total),
@@ -120,6 +123,25 @@ def inspect_sketch(path: str | os.PathLike[str]) -> SketchFacts:
         finished=position is None or position.finished,
         size=Path(path).stat().st_size,
     )
+
+
+def inspect_oracle(path: str | os.PathLike[str]) -> dict[str, object]:
+    """Describe an oracle file, which may be published."""
+    oracle = Oracle.load(path)
+    return {
+        "kind": f"oracle of {oracle.hashing.kind}",
+        "depth": oracle.hashing.depth,
+        "width": oracle.hashing.width,
+        "key_type": str(oracle.key_type),
+        "privacy": oracle.guarantee.statement(),
+        "notes": oracle.notes,
+        "size": Path(path).stat().st_size,
+    }
+
+
+def is_oracle(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is an oracle; raise if it is no file of hushcount."""
+    return read(path).kind == ORACLE
 
 
 def _error_bound(sketch: Any) -> int | None:

@@ -134,7 +134,7 @@ def test_ctrl_c_in_a_command_is_one_line(capfd, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hushcount.cli.options.data", interrupted)
-    assert run(capfd, "top", "a.csv", *BUDGET) == (130, "", "Interrupted.\n")
+    assert run(capfd, "top", "a.csv", *BUDGET) == (130, "", "Interrupted; nothing was released.\n")
 
 
 def test_a_damaged_cache_of_compiled_code_has_its_own_sentence(capfd, monkeypatch):

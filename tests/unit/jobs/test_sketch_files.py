@@ -8,7 +8,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import hushcount as hc
 from hushcount.cli.main import main
+from hushcount.errors import ParameterError
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 
@@ -115,3 +117,29 @@ def test_inspect_of_linear_sketches(run, kind, partial):
     facts = dict(line.split("\t") for line in out.splitlines())
     assert (code, facts["kind"], facts["events"]) == (0, kind, "2" if partial else "4")
     assert facts["error bound"] == ("none" if partial else "0")
+
+
+def test_trees_and_oracles_can_be_inspected(run):
+    sketch = hc.HierarchySketch("path/2", counters=8)
+    sketch.update(["/a/b"] * 50)
+    sketch.save("tree.hc")
+    code, out, _ = run("inspect", "tree.hc")
+    assert code == 0
+    assert "kind\tHierarchySketch\n" in out
+    assert "counters\t8\n" in out
+    hc.oracle(["a"] * 100, epsilon=1.0, delta=1e-6, width=1024, output="o.hc")
+    code, out, err = run("inspect", "o.hc")
+    assert (code, err) == (0, "")
+    assert "kind\toracle of count-sketch\n" in out
+    assert "width\t1024\n" in out
+
+
+def test_a_tree_sketch_can_be_released(run):
+    sketch = hc.HierarchySketch("path/2", counters=64)
+    sketch.update(["/shop/tea"] * 900 + ["/about/us"] * 700)
+    tree = hc.tree(sketch, hierarchy="path/2", threshold=400, epsilon=1.0, delta=1e-9)
+    assert tree.nodes.to_pylist() == ["/shop/tea", "/about/us"]
+    assert hc.release(sketch, epsilon=1.0, delta=1e-9).hierarchy == "path/2"
+    with pytest.raises(ParameterError) as refused:
+        hc.tree(sketch, hierarchy="path/3", threshold=400, epsilon=1.0, delta=1e-9)
+    assert str(refused.value) == "hierarchy must be that of the sketch, path/2, got path/3."

@@ -14,19 +14,22 @@ Example:
 @click.argument("sketch")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def inspect(sketch: str, as_json: bool) -> None:
-    """Describe the file SKETCH to its owner.
+    """Describe the file SKETCH, a sketch of any kind or an oracle, to its owner.
 
-    A sketch is raw data, and so is this description: neither is private. No key is shown.
+    A sketch is raw data, and so is its description: neither is private. No key is shown. An oracle
+    may be published.
     """
     from hushcount.cli import show
-    from hushcount.jobs.sketch_files import inspect_sketch
+    from hushcount.jobs.sketch_files import inspect_oracle, inspect_sketch, is_oracle
 
-    facts = inspect_sketch(sketch)
-    show.warn("Raw data, not a release: publish neither the file nor these lines.")
+    kind = "oracle" if is_oracle(sketch) else "sketch"
+    facts = inspect_oracle(sketch) if kind == "oracle" else inspect_sketch(sketch).to_dict()
+    if kind == "sketch":
+        show.warn("Raw data, not a release: publish neither the file nor these lines.")
     if as_json:
-        show.print_json({"hushcount": 1, "kind": "sketch", "sketch": facts.to_dict()})
+        show.print_json({"hushcount": 1, "kind": kind, kind: facts})
         return
-    show.print_facts({name.replace("_", " "): _words(value) for name, value in facts.to_dict().items()})
+    show.print_facts({name.replace("_", " "): _words(value) for name, value in facts.items()})
 
 
 def _words(value: object) -> str:
