@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hushcount.keys.columns import KeyColumns
     from hushcount.keys.domains import Domain
     from hushcount.keys.memory import Data
-    from hushcount.mechanisms.base import Prepared
+    from hushcount.mechanisms.base import Calibrated
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Sketch
     from hushcount.sketches.exact import Exact
@@ -91,7 +91,7 @@ class ReleaseSettings:
         if self.domain is not None:
             check_keys(self.domain, columns)
 
-    def prepared(self, public: Public) -> Prepared:
+    def prepared(self, public: Public) -> Calibrated:
         """Return the mechanism, calibrated for a sketch with these public numbers, or raise."""
         return prepare(self.mechanism, self.budget, public.within(self.max_events, self.domain))
 

@@ -19,7 +19,7 @@ from hushcount.keys.plain import MAX_KEY_BYTES
 if TYPE_CHECKING:
     from hushcount.jobs.origin import Origin
     from hushcount.keys.memory import Data
-    from hushcount.mechanisms.base import Prepared
+    from hushcount.mechanisms.base import Calibrated
     from hushcount.privacy import Budget
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Sketch
@@ -191,7 +191,7 @@ class TopAsk(Ask["Release"]):
         """Return the sketch that the mechanism is proved for."""
         return self.settings.sketch(self.counters)
 
-    def mechanism(self, public: Public) -> Prepared:
+    def mechanism(self, public: Public) -> Calibrated:
         """Return the mechanism asked for, or the default."""
         return self.settings.prepared(public)
 

@@ -16,7 +16,7 @@ from hushcount.sources.duckdb.bounding import AllRows, Bound, DistinctPairs
 if TYPE_CHECKING:
     from hushcount.jobs.origin import Origin
     from hushcount.jobs.settings import ReleaseSettings
-    from hushcount.mechanisms.base import Prepared
+    from hushcount.mechanisms.base import Calibrated
     from hushcount.privacy import Budget
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Sketch
@@ -175,7 +175,7 @@ class UserAsk(Ask["Release"]):
         """Return the sketch of the route."""
         return self.plan.sketch(self.counters)
 
-    def mechanism(self, public: Public) -> Prepared:
+    def mechanism(self, public: Public) -> Calibrated:
         """Return the mechanism of the route; rows of one user are protected together."""
         return self.plan.settings.prepared(public)
 

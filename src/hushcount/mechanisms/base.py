@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Law_co = TypeVar("Law_co", covariant=True)
 
 
-class Prepared(Protocol):
+class Calibrated(Protocol):
     """A mechanism that is calibrated for one release."""
 
     def release(self, shape: Any, bits: Bits) -> Release:
@@ -36,7 +36,7 @@ class Claiming(Protocol):
     claim: ClassVar[Claim]
 
 
-class Mechanism(Prepared, Protocol):
+class Mechanism(Calibrated, Protocol):
     """Noise and threshold for the shapes it is proved for, calibrated once, at construction.
 
     `name` is what a caller asks for, `accepts` are the shapes it is proved for, `sketch` is the kind of

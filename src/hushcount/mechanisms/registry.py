@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.mechanisms.base import Claiming, Mechanism, Prepared, check_kind
+from hushcount.mechanisms.base import Calibrated, Claiming, Mechanism, check_kind
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.privacy import USER, Budget
 from hushcount.registry import Registry
@@ -81,7 +81,7 @@ WAYS_OUT: dict[type[Shape], str] = {
 }
 
 
-def prepare(name: str | None, budget: Budget, public: Public) -> Prepared:
+def prepare(name: str | None, budget: Budget, public: Public) -> Calibrated:
     """Return the mechanism, calibrated for one release, or raise.
 
     Parameters

@@ -16,7 +16,7 @@ from hushcount.noise.laplace import LEAST_EPSILON
 from hushcount.privacy import EVENT, SMALLEST_DELTA, USER, Budget, check_count
 
 if TYPE_CHECKING:
-    from hushcount.mechanisms.base import Mechanism, Prepared
+    from hushcount.mechanisms.base import Calibrated, Mechanism
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Shape
@@ -40,7 +40,7 @@ class GroupRelease:
     budget: Budget
     public: Public
     mechanism: type[Mechanism]
-    each: Prepared = field(init=False)
+    each: Calibrated = field(init=False)
 
     name: ClassVar[str] = "group"
     claim: ClassVar[Claim] = Claim(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hushcount.files.atomic import PathLike
     from hushcount.jobs.origin import Origin
     from hushcount.jobs.spark.shards import ShardSketches
-    from hushcount.mechanisms.base import Prepared
+    from hushcount.mechanisms.base import Calibrated
     from hushcount.privacy import Budget
     from hushcount.releases.release import Release
 
@@ -212,7 +212,7 @@ class SparkAsk(Ask["Release"]):
         """Return the sketch that takes the shards."""
         return self.request.empty()
 
-    def mechanism(self, public: Public) -> Prepared:
+    def mechanism(self, public: Public) -> Calibrated:
         """Return the mechanism for shards, or for merged user-level sketches."""
         return self.local.mechanism(public)
 
