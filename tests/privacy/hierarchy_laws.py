@@ -16,7 +16,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.mechanisms.hierarchy.chains import Law
+from hushcount.noise.gaussian import Distribution
 
 Floats = npt.NDArray[np.float64]
 Tree = int | tuple["Tree", ...]
@@ -27,7 +27,7 @@ Output = tuple[int | None, ...]
 class NodeTest:
     """The test of one node: independent noise, a threshold, and where values are lumped together."""
 
-    law: Law
+    law: Distribution
     threshold: int
     last: int
 
@@ -74,7 +74,7 @@ def both_ways(tester: NodeTest, more: Tree, less: Tree, epsilon: float) -> float
     return max(divergence(p, q, epsilon), divergence(q, p, epsilon))
 
 
-def failures(law: Law, threshold: int, lowest: int) -> list[tuple[float, float]]:
+def failures(law: Distribution, threshold: int, lowest: int) -> list[tuple[float, float]]:
     """(P[fails] in the smaller data, in the larger data) of one test, for all residuals that matter."""
     tested = [(law.tail(1 - t), law.tail(2 - t)) for t in range(lowest, threshold)]
     return [(1.0, 1 - law.tail(threshold - 1)), *tested]
@@ -90,7 +90,7 @@ def worst_product(pairs: Iterable[tuple[float, float]], tests: int, epsilon: flo
     return worst
 
 
-def attained(law: Law, threshold: int, tests: int, epsilon: float) -> float:
+def attained(law: Distribution, threshold: int, tests: int, epsilon: float) -> float:
     """The largest divergence of two kinds of data: a lower bound of what the release spends.
 
     One leaf with `residual` events, so that every node on its path has that residual; or a new leaf, whose
@@ -111,12 +111,12 @@ def attained(law: Law, threshold: int, tests: int, epsilon: float) -> float:
     return worst
 
 
-def chain(law: Law, threshold: int, tests: int, epsilon: float) -> tuple[float, float]:
+def chain(law: Distribution, threshold: int, tests: int, epsilon: float) -> tuple[float, float]:
     """The recursion over the tests of a path, both ways, with r on a grid: an upper bound each."""
     return smaller_first(law, threshold, tests, epsilon), larger_first(law, threshold, tests, epsilon)
 
 
-def smaller_first(law: Law, threshold: int, tests: int, epsilon: float) -> float:
+def smaller_first(law: Distribution, threshold: int, tests: int, epsilon: float) -> float:
     """V(r) = max over t of sum_{s>=t} max(g(s) - r g(s-1), 0) + F(t) V(r F(t-1)/F(t)), or V(r (1-q))."""
     grid = np.concatenate(([0.0], np.exp(np.linspace(epsilon - 4, epsilon, 1500))))
     t = _margins(law, threshold)
@@ -132,7 +132,7 @@ def smaller_first(law: Law, threshold: int, tests: int, epsilon: float) -> float
     return float(value[-1])
 
 
-def larger_first(law: Law, threshold: int, tests: int, epsilon: float) -> float:
+def larger_first(law: Distribution, threshold: int, tests: int, epsilon: float) -> float:
     """W(r) = max_t sum_{s>=t} max(g(s) - r g(s+1), 0) + F(t) W(r F(t+1)/F(t)), or q + (1-q) W(r/(1-q)).
 
     Beyond the grid W has its last value on it, which is larger.
@@ -152,7 +152,7 @@ def larger_first(law: Law, threshold: int, tests: int, epsilon: float) -> float:
     return float(value[0])
 
 
-def _margins(law: Law, threshold: int) -> npt.NDArray[np.int64]:
+def _margins(law: Distribution, threshold: int) -> npt.NDArray[np.int64]:
     return np.arange(-law.least_tail(1e-14), threshold + law.least_tail(1e-6))
 
 

@@ -19,14 +19,14 @@ from tests.privacy.hierarchy_laws import (
     worst_product,
 )
 
-from hushcount.mechanisms.hierarchy.chains import Failures, Law, calibrate, chain_delta, chains, laplace
+from hushcount.mechanisms.hierarchy.chains import Failures, calibrate, chain_delta, chains, laplace
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
-from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.shapes import Public
 
-LAWS: list[tuple[Law, int]] = [
+LAWS: list[tuple[Distribution, int]] = [
     (DiscreteLaplace(0.5), 12),
     (DiscreteLaplace(1.0), 8),
     (DiscreteGaussian(2.5), 9),
@@ -49,7 +49,7 @@ def path(counts: tuple[int, ...]) -> Tree:
 
 @pytest.mark.parametrize(("law", "threshold"), LAWS, ids=str)
 @pytest.mark.parametrize("tests", [2, 3, 4])
-def test_one_leaf_keeps_the_bound_and_attains_it(law: Law, threshold: int, tests: int) -> None:
+def test_one_leaf_keeps_the_bound_and_attains_it(law: Distribution, threshold: int, tests: int) -> None:
     bound = chain_delta(law, threshold, tests, EPSILON)
     tester = NodeTest(law, threshold, threshold + 6)
     alone = (0,) * (tests - 1)
@@ -62,7 +62,7 @@ def test_one_leaf_keeps_the_bound_and_attains_it(law: Law, threshold: int, tests
 
 
 @pytest.mark.parametrize(("law", "threshold"), LAWS, ids=str)
-def test_trees_with_tested_neighbours_keep_the_bound(law: Law, threshold: int) -> None:
+def test_trees_with_tested_neighbours_keep_the_bound(law: Distribution, threshold: int) -> None:
     """Everything is enumerated, off the path too: what other nodes publish, or pass up, does not help."""
     bound = chain_delta(law, threshold, 3, EPSILON)
     tester = NodeTest(law, threshold, threshold + 1)
@@ -75,7 +75,9 @@ def test_trees_with_tested_neighbours_keep_the_bound(law: Law, threshold: int) -
 @pytest.mark.parametrize(("law", "threshold"), LAWS, ids=str)
 @pytest.mark.parametrize("tests", [2, 3, 4])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_recursion_products_and_bound_agree(law: Law, threshold: int, tests: int, epsilon: float) -> None:
+def test_recursion_products_and_bound_agree(
+    law: Distribution, threshold: int, tests: int, epsilon: float
+) -> None:
     """V and W, every multiset of tests one by one, and the closed bound: the same number three times."""
     recursion = max(chain(law, threshold, tests, epsilon))
     exact = worst_product(failures(law, threshold, -8), tests, epsilon)
@@ -140,7 +142,7 @@ def test_the_attack_on_ours_stays_below_delta(tests: int, nodes: int) -> None:
     assert 0.8 * budget.delta <= max(found) <= budget.delta
 
 
-def _on_integers(shared: Law, fresh: Law) -> SharedNoise:
+def _on_integers(shared: Distribution, fresh: Distribution) -> SharedNoise:
     places = np.arange(-80, 81)
     weights = np.asarray(shared.pmf(places))
     return SharedNoise(places.astype(float), weights, lambda t: np.asarray(fresh.tail(1 - _whole(t))))
@@ -158,7 +160,7 @@ def _laplace_below(scale: float):
     return below
 
 
-def _scaled(law: Law, factor: Fraction) -> Law:
+def _scaled(law: Distribution, factor: Fraction) -> Distribution:
     if isinstance(law, DiscreteLaplace):
         return DiscreteLaplace(law.exact_epsilon / factor)
     return DiscreteGaussian(law.exact_sigma * factor)

@@ -10,7 +10,6 @@ import pytest
 from tests.privacy import hockey_stick as hs
 from tests.privacy.cases import STATES, both_ways, neighbours
 
-from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.counters.misra_gries import (
     ChanRelease,
     PrivateMisraGries,
@@ -30,7 +29,7 @@ def tight(epsilon: float, threshold: int) -> Budget:
 
 def tight_standard(epsilon: float, threshold: int) -> Budget:
     """A delta that the standard sketch with five candidates spends at this threshold."""
-    tail = thresholds._LargestDifference.of(epsilon, 5).log_tail(threshold - 1)
+    tail = tails._LargestDifference.of(epsilon, 5).log_tail(threshold - 1)
     return Budget(epsilon, math.exp(tail) * (1 + 1e-9))
 
 
