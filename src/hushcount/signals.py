@@ -72,6 +72,23 @@ def held() -> Iterator[None]:
                 _act()
 
 
+@contextmanager
+def ignored() -> Iterator[None]:
+    """Ignore the four signals inside the block, in which a program says how it ended."""
+    if not _in_main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    known = {number: handler for number, handler in before.items() if handler is not None}
+    for number in known:
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        for number, handler in known.items():
+            signal.signal(number, handler)
+
+
 def check() -> None:
     """Raise `KeyboardInterrupt` if an earlier one was swallowed, as Python does in finalisers."""
     if _state.raised and _in_main_thread():

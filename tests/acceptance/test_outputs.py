@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -115,3 +117,35 @@ def test_two_queries_of_one_file_are_released_with_an_assumption(run):
     sketch(run, "again.hc", "--sql", "select item from 'in.csv' where country='FR'")
     code, _, err = run("release", "FR.hc", "again.hc", *BUDGET)
     assert (code, err.startswith("again.hc and FR.hc are sketches of the same data")) == (1, True)
+
+
+def test_files_that_are_read_besides_the_data_are_not_overwritten(run):
+    Path("domain.csv").write_text("tea/green\nmilk/cow\n")
+    pure = ("--epsilon", "1", "--delta", "0")
+    asked = ("top", "in.csv", "--column", "item", *pure, "--domain", "domain.csv", "--output", "domain.csv")
+    assert run(*asked)[0] == 2
+    assert Path("domain.csv").read_text() == "tea/green\nmilk/cow\n"
+    Path("parents.csv").write_text("tea/green,tea\nmilk/cow,milk\n")
+    parents = (
+        "tree",
+        "in.csv",
+        "--column",
+        "item",
+        "--hierarchy",
+        "parents:parents.csv",
+        "--threshold",
+        "100",
+    )
+    assert run(*parents, *BUDGET, "--output", "parents.csv")[0] == 2
+    assert Path("parents.csv").read_text() == "tea/green,tea\nmilk/cow,milk\n"
+
+
+def test_standard_input_is_not_overwritten():
+    before = Path("in.csv").read_bytes()
+    command = [sys.executable, "-m", "hushcount", "top", "-", "--format", "csv", "--column", "item", *BUDGET]
+    with open("in.csv", "rb") as stream:
+        done = subprocess.run(
+            [*command, "--output", "in.csv"], stdin=stream, capture_output=True, check=False
+        )
+    assert done.returncode == 2
+    assert Path("in.csv").read_bytes() == before

@@ -287,3 +287,11 @@ def test_one_zone_for_all():
         last = keys_of(wrap([evening] * 3 + [india]), **asked)
         assert first[1:] == last[:-1]
         assert first == last[-1:] + last[:-1]
+
+
+@pytest.mark.parametrize("value", [1, "tea", dt.date(2020, 1, 1)])
+def test_notes_of_an_empty_result_do_not_tell_none_from_one(value):
+    """The note on long keys was missing where the only key was a number."""
+    none, one = pd.Series([], dtype=object), pd.Series([value], dtype=object)
+    releases = [hc.top(data, epsilon=1.0, delta=1e-8) for data in (none, one)]
+    assert releases[0].notes == releases[1].notes

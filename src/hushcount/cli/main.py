@@ -101,10 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with signals.handled(), _warnings_shown(given):
             program.main(args=given or ["--help"], prog_name="hushcount", standalone_mode=False)
             sys.stdout.flush()
-    except _Passed as passed:
-        return _ended(_failed(passed.failure, given))
     except BaseException as error:
-        return _ended(_failed(error, given))
+        failure = error.failure if isinstance(error, _Passed) else error
+        with signals.ignored():  # whoever presses Ctrl-C again still gets the message
+            return _ended(_failed(failure, given))
     return 0
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hushcount.jobs.run import Progress
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
+    from hushcount.releases.views.page import Page
 
 
 def warn(sentence: str) -> None:
@@ -47,12 +48,17 @@ def checkpoint_removed(checkpoint: str | None) -> None:
 
 def show_release(release: Release | TreeRelease, style: str | None, limit: int | None = None) -> None:
     """Print the table to standard output, and before and after it to standard error what it means."""
-    from rich.text import Text
-
     from hushcount.releases.views.page import Screen, page_of
 
-    page = page_of(release, Screen(style, sys.stdout.isatty(), width_of(sys.stdout), limit))
-    _print(Text(page.headline, style="bold yellow"), sys.stderr)
+    show_page(page_of(release, Screen(style, sys.stdout.isatty(), width_of(sys.stdout), limit)))
+
+
+def show_page(page: Page) -> None:
+    """Print a page: the table to standard output, everything else to standard error."""
+    from rich.text import Text
+
+    if page.headline:
+        _print(Text(page.headline, style="bold yellow"), sys.stderr)
     for block in page.text:
         _print_bytes(block, sys.stdout)
     if page.frame is not None:

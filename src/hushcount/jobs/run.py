@@ -46,9 +46,10 @@ Published_co = TypeVar("Published_co", covariant=True)
 class Request:
     """Which data to count, as `open_source` takes it, and how much of each user.
 
-    `ordered` says whether the sketch depends on the order of rows, `padded` whether rows with a null are kept
-    for a tree of columns. `bound` limits what each user contributes,
-    `with_users` keeps users beside keys, and `progress` is called while the rows of users are sorted.
+    `ordered` says whether the sketch depends on the order of rows, `padded` whether rows with a null are
+    kept for a tree of columns. `bound` limits what each user contributes, `with_users` keeps users beside
+    keys, and `progress` is called while the rows of users are sorted. `beside` are files that are read
+    besides the data, such as a domain or a table of parents.
     """
 
     data: Data = None
@@ -65,6 +66,7 @@ class Request:
     with_users: bool = False
     progress: Progress | None = None
     padded: bool = False
+    beside: tuple[PathLike, ...] = ()
 
     def __post_init__(self) -> None:
         KeyLimit.of(self.max_key_bytes, self.on_bad)
@@ -218,8 +220,9 @@ def run(
         reading = open_run(ask.request, sketch, checkpoint, ask.outputs)
         reading.max_events = ask.max_events
         ask.count(reading, progress)
-        warn_of_few(ask.budget, reading.sketch.total)
-        whole = mechanism.release(reading.sketch.shape(), system_bits())
+        events, shape = reading.sketch.total, reading.sketch.shape()
+        warn_of_few(ask.budget, events)
+        whole = mechanism.release(shape, system_bits())
         with signals.held():  # a checkpoint that outlives its release would be released again
             done = ask.finish(whole, Origin.of(reading.source))
             reading.finish()
@@ -243,7 +246,7 @@ def open_run(
     refuse_same([checkpoint, *outputs], ())
     stopped = kept.restore() if kept is not None else None
     source = request.open(None if stopped is None else stopped[1].state)
-    refuse_same([checkpoint, *outputs], source.inputs)
+    refuse_same([checkpoint, *outputs], [*source.inputs, *request.beside])
     if kept is not None:
         check_resumable(source.fingerprint)
     if kept is None or stopped is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -151,8 +152,9 @@ def top_of(values: dict[str, Any], partitioning: Partitioning | None = None) -> 
         size = SHARD_COUNTERS if counters is None else counters
         return count_on_spark(request, partitioning, size, (settings, users), checkpoint)
     counters = COUNTERS if counters is None else counters
+    beside = (settings.domain,) if isinstance(settings.domain, str | os.PathLike) else ()
     settings = settings.with_domain(request.key_type)
-    request = replace(request, domain=settings.domain)
+    request = replace(request, domain=settings.domain, beside=beside)
     if users.user is None:
         return run(TopAsk(request, settings, counters), checkpoint, progress)
     if checkpoint is not None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 COUNTERS = 16384
 COLUMNS = "columns:"
+PARENTS = "parents:"
 
 
 def tree(
@@ -144,10 +145,13 @@ def tree(
 def tree_of(values: dict[str, Any]) -> TreeRelease:
     """Do what the parameters of `tree` ask for."""
     checkpoint, progress = values.pop("checkpoint"), values.pop("progress")
-    hierarchy = parse_hierarchy(values.pop("hierarchy"), values.pop("height"))
+    named = values.pop("hierarchy")
+    hierarchy = parse_hierarchy(named, values.pop("height"))
     on_bad = values["on_bad"]
     settings = taken(TreeSettings, values)
     request = with_columns(taken(Request, values | {"on_bad": on_bad}), hierarchy)
+    if isinstance(named, str) and named.startswith(PARENTS):
+        request = replace(request, beside=(named.removeprefix(PARENTS),))
     if isinstance(request.data, HierarchySketch):
         return _released(request.data, hierarchy, settings)
     if settings.method == "offline" and checkpoint is not None:

@@ -139,7 +139,7 @@ class KeyColumns:
             dropped = "A null in a key column is padded with \N{MIDDLE DOT}; rows of nulls alone are dropped."
         else:
             dropped = "Rows with a null in a key column are dropped."
-        return (dropped, *self.limit.notes(self.types))
+        return (dropped, *self.limit.notes(() if self.inferred else self.types))
 
     def keys(self, columns: Columns) -> pa.Array:
         """Return one key (or pair) per row; rows with a null or too long a value are dropped.

@@ -77,13 +77,12 @@ def build(**values: Any) -> None:
     """
     from hushcount.cli import show
     from hushcount.jobs.oracle import oracle_of
-    from hushcount.releases.views.words import headline
+    from hushcount.releases.views.page import oracle_page
 
     show.begin()
     with show.progress_bar() as progress:
         made = oracle_of(options.data(values) | {"progress": progress})
-    show.warn(headline(made.guarantee.unit))
-    _statements(made)
+    show.show_page(oracle_page(made, headed=True))
 
 
 @oracle.command()
@@ -116,23 +115,11 @@ def query(
 @OUTPUT
 def merge(oracles: tuple[str, ...], output: str) -> None:
     """Add up oracles that were made with --like of one another: counts add, and so does the noise."""
-    from hushcount.jobs.oracle import merge_oracles
-
-    _statements(merge_oracles(list(oracles), output))
-
-
-def _statements(made: Oracle) -> None:
-    """Print what an oracle protects and how accurate it is."""
     from hushcount.cli import show
-    from hushcount.releases.oracle import CONTENTS
-    from hushcount.releases.views.words import oracle_sentence
+    from hushcount.jobs.oracle import merge_oracles
+    from hushcount.releases.views.page import oracle_page
 
-    promise = made.guarantee
-    show.say(
-        ("Privacy", (promise.statement(), f"Assumes: {'; '.join(promise.assumptions)}.")),
-        ("Accuracy", (oracle_sentence(made, 0.95),)),
-        ("Notes", (CONTENTS, *made.notes)),
-    )
+    show.show_page(oracle_page(merge_oracles(list(oracles), output), headed=False))
 
 
 def _described(found: Oracle) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hushcount.releases.oracle import CONTENTS
 from hushcount.releases.release import Release
 from hushcount.releases.views import words
 from hushcount.releases.views.tables import rich_table, tsv, visible, visible_json
@@ -14,6 +15,7 @@ from hushcount.releases.views.trees import rich_tree
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from hushcount.releases.oracle import Oracle
     from hushcount.releases.tree import TreeRelease
 
 TERMINAL_ROWS = 50
@@ -60,6 +62,18 @@ def page_of(release: Release | TreeRelease, screen: Screen) -> Page:
     return Page(headline, list(blocks) if len(release) <= AT_ONCE else blocks, None, _groups(release, ()))
 
 
+def oracle_page(oracle: Oracle, headed: bool) -> Page:
+    """Return what is shown of an oracle: what it protects and how accurate it is; `headed` says it first."""
+    promise = oracle.guarantee
+    groups = (
+        ("Privacy", (promise.statement(), f"Assumes: {'; '.join(promise.assumptions)}.")),
+        ("Accuracy", (words.oracle_sentence(oracle, 0.95),)),
+        ("Notes", (CONTENTS, *oracle.notes)),
+    )
+    headline = visible(words.headline(promise.unit)) if headed else ""
+    return Page(headline, (), None, _escaped(groups))
+
+
 def _frame(release: Release | TreeRelease, screen: Screen) -> tuple[Table, tuple[str, ...]]:
     """Return the table for people, and a sentence on the rows that it leaves out."""
     rows = TERMINAL_ROWS if screen.limit is None else None
@@ -81,4 +95,9 @@ def _groups(release: Release | TreeRelease, more: tuple[str, ...]) -> tuple[Grou
         ("Accuracy", words.accuracy_sentences(release)),
         ("Notes", release.notes),
     )
+    return _escaped(groups)
+
+
+def _escaped(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Return the groups as they may be shown on a terminal."""
     return tuple((title, tuple(map(visible, sentences))) for title, sentences in groups)

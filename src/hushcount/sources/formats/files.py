@@ -21,6 +21,7 @@ from hushcount.sources.source import Batch, keyed
 
 if TYPE_CHECKING:
     import pyarrow as pa
+STANDARD_INPUT = "/dev/stdin"
 
 
 def open_files(path: str, format: str | None, columns: KeyColumns) -> FileSource:  # noqa: A002
@@ -73,8 +74,10 @@ class FileSource:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Paths of the files that are read."""
-        return tuple(file.location for file in self.files if isinstance(file, RegularFile))
+        """Paths of the files that are read; standard input may be one of them."""
+        return tuple(
+            file.location if isinstance(file, RegularFile) else STANDARD_INPUT for file in self.files
+        )
 
     @property
     def state(self) -> dict[str, str]:

@@ -144,11 +144,9 @@ def test_nothing_asked(run):
 
 def test_other_commands_refuse_an_oracle(run, capfd):
     run("a.parquet", "-c", "item", *SMALL, "-o", "o.hc")
-    for command in (("inspect", "o.hc"), ("release", "o.hc", *BUDGET)):
-        assert main(list(command)) == 1
-        assert (
-            capfd.readouterr().err == "o.hc is an oracle, not a sketch; ask it with hushcount oracle query.\n"
-        )
+    capfd.readouterr()
+    assert main(["release", "o.hc", *BUDGET]) == 1
+    assert capfd.readouterr().err == "o.hc is an oracle, not a sketch; ask it with hushcount oracle query.\n"
 
 
 def test_top_says_that_the_envelope_is_worse(run, capfd):
