@@ -93,7 +93,8 @@ def test_cuts_and_confidence(tmp_path):
 def test_progress():
     seen = []
     hc.top(KEYS, progress=lambda done, size: seen.append((done, size)), **BUDGET)
-    assert seen == [(0, None)]
+    assert seen
+    assert set(seen) == {(0, None)}
 
 
 def test_guarantee_and_notes():

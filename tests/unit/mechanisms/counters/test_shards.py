@@ -141,7 +141,9 @@ def test_intervals_of_keys_dealt_by_key_hold(epsilon, delta, confidence):
     bits = SeededBits(11)
     named, together = [], []
     for _ in range(300):
-        result = release(DealtByKey(sketches), epsilon=epsilon, delta=delta, bits=bits)
+        result = release(
+            DealtByKey(sketches), epsilon=epsilon, delta=delta, bits=bits, allow_large_delta=True
+        )
         below, above = result.error.interval(confidence)
         least, most = result.error.simultaneous(confidence)
         count = dict(zip(result.keys["key"].to_pylist(), result.counts.to_pylist(), strict=True))
