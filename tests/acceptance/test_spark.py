@@ -240,8 +240,8 @@ def test_files_as_shards_only_on_the_word_of_the_caller(spark, tmp_path):
     [
         ({"column": "url"}, "Column 'url' is not in the frame; it has: key, user."),
         ({"user": "who", "max_keys": 2}, "Column 'who' is not in the frame; it has: key, user."),
-        ({"user": "user"}, "--max-keys must be given with --user to count users; it has no default."),
-        ({"user": "user", "max_keys": 0}, "--max-keys must be at least 1, got 0."),
+        ({"user": "user"}, "max_keys must be given with user to count users; it has no default."),
+        ({"user": "user", "max_keys": 0}, "max_keys must be at least 1, got 0."),
         ({"row_id": "line"}, "Column 'line' is not in the frame; it has: key, user."),
         (
             {"user": "user", "max_keys": 2, "row_id": "key"},
@@ -252,7 +252,7 @@ def test_files_as_shards_only_on_the_word_of_the_caller(spark, tmp_path):
             {"user": "user", "max_keys": 2, "exact": True},
             "exact counts do not fit in bounded memory; count without the Spark engine.",
         ),
-        ({"counters": 1}, "--counters must be at least 2, got 1."),
+        ({"counters": 1}, "counters must be at least 2, got 1."),
     ],
 )
 def test_bad_input(spark, options, sentence):
