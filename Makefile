@@ -1,4 +1,4 @@
-# make demo   the main job on bundled data
+# make demo   the main job on bundled data, with its report as a page to look at
 # make test   the whole test suite
 # make cover  the unit and property tests, with a floor under the share of lines that they run
 # make soak   real runs under random signals for five minutes (SECONDS=n for another time)
@@ -7,7 +7,8 @@
 # make dist   wheel and sdist under dist/, with docs, proofs and changelog inside
 # make lock   pin the newest dependencies (takes minutes; never part of the others)
 #
-# Every target sets itself up: Python 3.11 or newer, make and the package index are enough.
+# Every target sets itself up: Python 3.11 or newer, make and the package index are enough. The lock files are whole,
+# so pip resolves nothing (--no-deps): otherwise it looks at releases newer than the lock, which have no hash here.
 
 PYTHON := $(shell for each in python3.11 python3; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$each && break; done)
@@ -17,13 +18,19 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 COMPILE := $(VENV)-lock/bin/pip-compile --quiet --generate-hashes --no-emit-index-url \
 	--no-emit-trusted-host --no-emit-find-links --no-header --no-annotate --strip-extras --allow-unsafe
 
+DEMO := build/demo.html
+AXE := tests/browser/node_modules/axe-core/axe.min.js
+
 .PHONY: demo test cover soak lint bench dist lock clean
 
 demo: $(VENV)/runtime
+	@mkdir -p $(dir $(DEMO))
 	@echo "The first run compiles the counting loops: a few seconds."
-	$(BIN)/hushcount top examples/searches.parquet --column query --epsilon 1 --delta 1e-8 --limit 20 --table
+	$(BIN)/hushcount top examples/searches.parquet --column query --epsilon 1 --delta 1e-8 --limit 20 --table \
+		--report $(DEMO)
+	@echo "The report of this table is $(CURDIR)/$(DEMO): open it in a browser."
 
-test: $(VENV)/dev
+test: $(VENV)/dev $(AXE)
 	$(BIN)/python -m pytest -n 2
 
 # The floor is fail_under in pyproject.toml.
@@ -64,10 +71,15 @@ $(VENV)/made:
 	@touch $@
 
 $(VENV)/runtime: $(VENV)/made requirements/runtime.txt pyproject.toml
-	@$(PIP) install --require-hashes --requirement requirements/runtime.txt
+	@$(PIP) install --no-deps --require-hashes --requirement requirements/runtime.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# The report is checked in a browser by axe-core; without npm those tests are skipped, and say so.
+$(AXE): tests/browser/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --silent --no-audit --no-fund --prefix tests/browser && touch $@; \
+	else echo "npm was not found, so the report is not tested in a browser."; fi
+
 $(VENV)/dev: $(VENV)/runtime requirements/dev.txt
-	@$(PIP) install --require-hashes --requirement requirements/dev.txt
+	@$(PIP) install --no-deps --require-hashes --requirement requirements/dev.txt
 	@touch $@

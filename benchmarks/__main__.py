@@ -13,11 +13,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks import contest, hierarchy, ldp_client, linear, machine, noise, required, updates, utility
+from benchmarks import (
+    contest,
+    hierarchy,
+    ldp_client,
+    linear,
+    machine,
+    noise,
+    required,
+    updates,
+    users,
+    utility,
+)
 from benchmarks.page import page
 from benchmarks.tables import Table, tables
 
-PARTS = ("ints", "strings", "parquet", "noise", "linear", "hierarchy", "ldp_client", "utility")
+PARTS = ("ints", "strings", "parquet", "noise", "linear", "hierarchy", "ldp_client", "utility", "users")
 LATEST = Path(__file__).parent / "latest.json"
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
@@ -48,6 +59,7 @@ def measured(chosen: argparse.Namespace) -> dict[str, Any]:
         "hierarchy": lambda: hierarchy.measure(chosen.quick),
         "ldp_client": ldp_client.measure,
         "utility": utility.measure,
+        "users": lambda: users.measure(chosen.quick),
     }
     results: dict[str, Any] = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
-from hushcount.compiled.hashing import hash_bytes, mix, same_bytes
+from hushcount.compiled._kernels.hashing import hash_bytes, mix, same_bytes
 
 Words = npt.NDArray[np.uint64]
 

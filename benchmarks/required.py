@@ -57,7 +57,17 @@ def lines(results: dict[str, Any]) -> list[Line]:
         ]
     if "utility" in results:
         found += _utility(results["utility"])
+    if "users" in results:
+        found += _users(results["users"])
     return found
+
+
+def _users(figures: dict[str, float]) -> Iterator[Line]:
+    """The bounds are those of 20M rows; fewer rows must stay below them all the more."""
+    yield Line("Table of users, at most 8 keys each: CPU s", figures["cpu_s"], most=12)
+    yield Line("Table of users, at most 8 keys each: peak memory in MB", figures["peak_mb"], most=1000)
+    noise = figures["truncated_geometric_cpu_s"] / figures["laplace_threshold_cpu_s"]
+    yield Line("Truncated geometric, times the CPU of the Laplace threshold", noise, most=1.5)
 
 
 def _updates(kind: str, rows: list[dict[str, Any]]) -> Iterator[Line]:

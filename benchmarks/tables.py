@@ -41,6 +41,15 @@ def tables(results: Row) -> Iterator[Table]:
         yield _ldp_client(results["ldp_client"])
     if "utility" in results:
         yield _utility(results["utility"])
+    if "users" in results:
+        yield _users(results["users"])
+
+
+def _users(figures: Row) -> Table:
+    title = f"Table of users: {figures['rows']:,} rows, at most 8 keys of each user"
+    columns = ("route", "CPU s", "wall s", "MB", "keys")
+    numbers = (f"{figures[name]:.3g}" for name in ("cpu_s", "wall_s", "peak_mb", "published"))
+    return Table(title, columns, [("exact counts on disk", *numbers)])
 
 
 def _required(lines: list[Row]) -> Table:

@@ -1,9 +1,12 @@
-"""What the whole suite shares: skipped Spark tests are said in a line of their own."""
+"""What the whole suite shares: skipped tests of Spark, PostgreSQL and a browser have lines of their own."""
 
 import os
 import signal
 
-from tests.spark_session import SKIPPED
+from tests import chromium, postgresql, spark_session
+from tests.postgresql import location, postgresql_server
+
+__all__ = ["location", "postgresql_server"]
 
 
 def pytest_configure():
@@ -15,8 +18,9 @@ def pytest_configure():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say once, in red, that Spark was not tested."""
+    """Say once, in red, what was not tested."""
     reports = terminalreporter.stats.get("skipped", [])
-    skipped = [report for report in reports if SKIPPED in str(report.longrepr)]
-    if skipped:
-        terminalreporter.write_line(f"!!! {SKIPPED} ({len(skipped)} skipped)", red=True, bold=True)
+    for sentence in (spark_session.SKIPPED, postgresql.SKIPPED, chromium.SKIPPED):
+        skipped = [report for report in reports if sentence in str(report.longrepr)]
+        if skipped:
+            terminalreporter.write_line(f"!!! {sentence} ({len(skipped)} skipped)", red=True, bold=True)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from tests.seeded_bits import SeededBits
 
-from hushcount.ldp.client.batch import Items, respond_all
 from hushcount.ldp.client.client import Client
+from hushcount.ldp.client.simulation import Items, respond_all
 from hushcount.ldp.server.aggregator import Aggregator
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.releases.release import Release

@@ -231,3 +231,11 @@ def report(text: str, nonce: bytes, item: Any, random: bytearray) -> bytes:
         joined += factor * symbol
         factor *= 2 ** group["symbol_bits"]
     return bytes([1]) + bytes.fromhex(manifest["id"])[:8] + nonce + bytes([joined])
+
+
+DISTANCES = ((0, 128), (1, 128), (8, 64), (15, 56), (22, 48), (29, 44))
+
+
+def distance(bits):
+    """The smallest number of places in which codewords of messages of `bits` bits differ."""
+    return next(least for most, least in DISTANCES if bits <= most)

@@ -18,10 +18,9 @@ from hushcount.ldp.wire.encodings import Bytes, Categories, Integers, PackedWord
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import Manifest, canonical
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, SIGN, PublicRandomness
-from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix, QuestionPlace
+from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix, QuestionPlace, TaggedPrefix
 from hushcount.ldp.wire.report import parse, refusal
 from hushcount.ldp.wire.response import respond, response_probability
-from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
 
 FOLDER = Path(__file__).parent / "vectors"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.hierarchies.ipv4 import Ipv4
+from hushcount.hierarchies.addresses import Ipv4
 from hushcount.releases.tree import TreeRelease
 from hushcount.shapes import LeafCounts
 from hushcount.sketches.leaves import hierarchical_heavy_hitters

@@ -18,7 +18,7 @@ from experiments.hierarchy.compare import Truth, compare
 from experiments.hierarchy.flows import addresses
 from experiments.hierarchy.page import page
 
-from hushcount.hierarchies.ipv4 import Ipv4
+from hushcount.hierarchies.addresses import Ipv4
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.noise.bits import Bits, system_bits

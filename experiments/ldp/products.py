@@ -16,8 +16,7 @@ from experiments.ldp import data
 from experiments.ldp.quality import Campaign
 
 from hushcount.ldp import Aggregator, Bitstogram, BitstogramBinary, Manifest, PackedWords, TreeHist, Words
-from hushcount.ldp.client.batch import Items, respond_all
-from hushcount.ldp.client.simulation import packed
+from hushcount.ldp.client.simulation import Items, packed, respond_all
 
 WORDS = Words(data.ALPHABET, data.LENGTH)
 PACKED = PackedWords(data.ALPHABET, data.LENGTH)  # 29 bits: what the code of the binary mode holds

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from tests.reference.stability import SampledStabilityHistogram, StabilityHistogram
 
-from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Ppswor, Scheme
 from hushcount.privacy import Budget
 from hushcount.releases.estimators import MaximumLikelihood
@@ -43,11 +43,11 @@ def gain(counts: Counts, keys: Counts, rate: float | None) -> float:
     budget = Budget(EPSILON, 0.001)
     if rate is None:
         optimal, baseline = (
-            SampleLaw.of(budget).reporting(counts),
+            SampleDistribution.of(budget).reporting(counts),
             StabilityHistogram(budget).reporting(counts),
         )
     else:
-        optimal = SampleLaw.of(budget, Ppswor(rate)).reporting(counts)
+        optimal = SampleDistribution.of(budget, Ppswor(rate)).reporting(counts)
         baseline = SampledStabilityHistogram(budget, rate).reporting(counts)
     return float(optimal @ keys) / float(baseline @ keys) - 1
 
@@ -58,7 +58,7 @@ def figure_1() -> Iterator[Record]:
         budget = Budget(epsilon, delta)
         counts = np.unique(np.linspace(1, last, 150).astype(np.int64))
         optimal, baseline = (
-            SampleLaw.of(budget).reporting(counts),
+            SampleDistribution.of(budget).reporting(counts),
             StabilityHistogram(budget).reporting(counts),
         )
         panel = f"epsilon={epsilon:g}, delta={delta:g}"
@@ -72,7 +72,7 @@ def figure_2() -> Iterator[Record]:
         lines: dict[str, list[float]] = {"optimal": [], "stability histogram": []}
         for delta in DELTAS:
             budget = Budget(EPSILON, delta)
-            lines["optimal"].append(float(SampleLaw.of(budget).reporting(counts) @ keys) / KEYS)
+            lines["optimal"].append(float(SampleDistribution.of(budget).reporting(counts) @ keys) / KEYS)
             baseline = StabilityHistogram(budget).reporting(counts)
             lines["stability histogram"].append(float(baseline @ keys) / KEYS)
         yield from _lines(f"Zipf[{alpha:g}]", "delta", DELTAS, lines)
@@ -89,7 +89,7 @@ def figure_4() -> Iterator[Record]:
         counts = np.unique(np.linspace(1, last, 150).astype(np.int64))
         lines = {
             "not private": Ppswor(rate).probability(counts),
-            "optimal": SampleLaw.of(budget, Ppswor(rate)).reporting(counts),
+            "optimal": SampleDistribution.of(budget, Ppswor(rate)).reporting(counts),
             "sampled stability histogram": SampledStabilityHistogram(budget, rate).reporting(counts),
         }
         yield from _lines(f"delta={delta:g}, rate={rate:g}", "count", counts, lines)
@@ -104,7 +104,9 @@ def figure_5() -> Iterator[Record]:
         for rate in RATES:
             scheme, baseline = Ppswor(rate), SampledStabilityHistogram(budget, rate)
             lines["not private"].append(float(scheme.probability(counts) @ keys) / KEYS)
-            lines["optimal"].append(float(SampleLaw.of(budget, scheme).reporting(counts) @ keys) / KEYS)
+            lines["optimal"].append(
+                float(SampleDistribution.of(budget, scheme).reporting(counts) @ keys) / KEYS
+            )
             lines["sampled stability histogram"].append(float(baseline.reporting(counts) @ keys) / KEYS)
         yield from _lines(f"Zipf[{alpha:g}]", "rate", RATES, lines)
 
@@ -140,7 +142,7 @@ def figure_8_error() -> Iterator[Record]:
 
 
 def _likelihood(budget: Budget, scheme: Scheme, counts: Counts) -> Moments:
-    law = SampleLaw.of(budget, scheme)
+    law = SampleDistribution.of(budget, scheme)
     estimator = MaximumLikelihood(law, identity)
     parts = [
         moments(law, estimator, identity, part) for part in np.array_split(counts, 1 + len(counts) // 100)

@@ -67,14 +67,15 @@ HEAD = """# Which route for users with several keys
 The smallest number of users of a key (above what the sketch left out) at which the key is published with
 probability .95, if a user may have up to m keys and the sketches have k counters. All of it follows from
 public parameters. Proofs: [user_misra_gries.md](proofs/sketches/user_misra_gries.md),
-[gaussian.md](proofs/histograms/gaussian.md).
+[gaussian.md](proofs/histograms/gaussian.md), [correlated.md](proofs/histograms/correlated.md).
 
-- *exact*: exact counts of all keys (memory for every distinct key), Gaussian sparse histogram with l = m;
-  depends on m only.
+- *exact*: exact counts of all keys, made on disk: the default. The lower of the truncated geometric at
+  (ε/m, δ/m) and the Gaussian sparse histogram with l = m ([proof](proofs/histograms/users.md)); depends on m.
 - *group*: one SpaceSaving sketch of all (user, key) pairs, floor release at ε/m; depends on m only.
-- *users*: UserMisraGries with k counters, Gaussian sparse histogram with l = k; depends on k only.
+- *users*: UserMisraGries with k counters, correlated sparse histogram; depends on k only.
 
-Bold: the lower of *group* and *users* (in the column *group*: for every k shown).
+Bold: the lower of *group* and *users* (in the column *group*: for every k shown), for those who ask for a
+sketch by its counters or by name.
 
 Made by `python experiments/users/routes.py` on {date}.
 """

@@ -14,17 +14,22 @@ from typing import TYPE_CHECKING
 from hushcount.registry import Registry
 
 if TYPE_CHECKING:
-    from hushcount import engines, errors, ldp
+    from hushcount import engines, errors, ldp, testing
+    from hushcount.audit.check import Audit, audit
     from hushcount.jobs.oracle import oracle
     from hushcount.jobs.release import release
     from hushcount.jobs.sample import sample
     from hushcount.jobs.top import top
     from hushcount.jobs.tree import tree
+    from hushcount.jobs.trust.ledger import BudgetLedger as Ledger
+    from hushcount.jobs.trust.plan import plan
+    from hushcount.jobs.trust.verify import verify
     from hushcount.keys.domains import IntegerRange
     from hushcount.privacy import Budget, Guarantee
     from hushcount.releases.added import add_releases
     from hushcount.releases.oracle import Oracle
     from hushcount.releases.release import Release
+    from hushcount.releases.stored.reading import read_release
     from hushcount.releases.tree import TreeRelease
     from hushcount.sketches.exact import Exact
     from hushcount.sketches.kinds import load
@@ -40,6 +45,7 @@ __version__ = "0.1.0"
 _NAMES: Registry[object] = Registry(
     "name",
     {
+        "Audit": "hushcount.audit.check:Audit",
         "Budget": "hushcount.privacy:Budget",
         "CountMin": "hushcount.sketches.linear:CountMin",
         "CountSketch": "hushcount.sketches.linear:CountSketch",
@@ -47,6 +53,7 @@ _NAMES: Registry[object] = Registry(
         "Guarantee": "hushcount.privacy:Guarantee",
         "HierarchySketch": "hushcount.sketches.levels:HierarchySketch",
         "IntegerRange": "hushcount.keys.domains:IntegerRange",
+        "Ledger": "hushcount.jobs.trust.ledger:BudgetLedger",
         "MisraGries": "hushcount.sketches.misra_gries:MisraGries",
         "Oracle": "hushcount.releases.oracle:Oracle",
         "Release": "hushcount.releases.release:Release",
@@ -54,16 +61,22 @@ _NAMES: Registry[object] = Registry(
         "TreeRelease": "hushcount.releases.tree:TreeRelease",
         "UserMisraGries": "hushcount.sketches.user_misra_gries:UserMisraGries",
         "add_releases": "hushcount.releases.added:add_releases",
+        "audit": "hushcount.audit.check:audit",
+        "keys": "hushcount.jobs.keys.select:keys",
         "load": "hushcount.sketches.kinds:load",
         "oracle": "hushcount.jobs.oracle:oracle",
+        "plan": "hushcount.jobs.trust.plan:plan",
+        "read_release": "hushcount.releases.stored.reading:read_release",
         "release": "hushcount.jobs.release:release",
         "sample": "hushcount.jobs.sample:sample",
         "top": "hushcount.jobs.top:top",
         "tree": "hushcount.jobs.tree:tree",
+        "verify": "hushcount.jobs.trust.verify:verify",
     },
 )
 
 __all__ = [
+    "Audit",
     "Budget",
     "CountMin",
     "CountSketch",
@@ -71,6 +84,7 @@ __all__ = [
     "Guarantee",
     "HierarchySketch",
     "IntegerRange",
+    "Ledger",
     "MisraGries",
     "Oracle",
     "Release",
@@ -79,20 +93,26 @@ __all__ = [
     "UserMisraGries",
     "__version__",
     "add_releases",
+    "audit",
     "engines",
     "errors",
+    "keys",
     "ldp",
     "load",
     "oracle",
+    "plan",
+    "read_release",
     "release",
     "sample",
+    "testing",
     "top",
     "tree",
+    "verify",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name in ("engines", "errors", "ldp"):
+    if name in ("engines", "errors", "ldp", "testing"):
         return import_module(f"hushcount.{name}")
     if name not in _NAMES:
         raise AttributeError(f"module 'hushcount' has no attribute {name!r}")

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
+import operator
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from hushcount.errors import ParameterError, PrivacyWarning
+from hushcount.secure import is_seeded
 
 LARGEST_EPSILON = 20.0
-SMALLEST_DELTA = 1e-280  # floating point numbers no longer tell tails below this apart
+SMALLEST_DELTA = 1e-280  # shares of it, down to a factor of 1e-27, are still floats of full precision
 WEAK_EPSILON = 8.0
 WEAK_DELTA = 1e-5
 LARGEST_DELTA = 1e-2
 LARGEST_COUNT = (1 << 63) - 1
+NOBODY = "nobody: NOT PRIVATE, the noise came from a seed for tests"
+FAR_BELOW = 0.1
+FEW = (
+    "delta is not far below 1 / number of events, so the guarantee is weak for data of this size."
+    " This message depends on the data: do not publish it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,11 @@ class PrivacyUnit:
         """The neighbouring relation in words."""
         return self.relation or f"add or remove one {self.name}"
 
+    @property
+    def one(self) -> str:
+        """Who is protected, in few words."""
+        return "nobody (NOT PRIVATE)" if self.protects == NOBODY else f"one {self.name}"
+
 
 EVENT = PrivacyUnit("event", "one event, not one person")
 USER = PrivacyUnit("user", "one user, with everything they contribute")
@@ -50,7 +64,7 @@ LOCAL_USER = PrivacyUnit(
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a release may spend.
+    """What a release may spend; one that protects little is warned of.
 
     >>> Budget(1.0, 1e-8)
     Budget(epsilon=1.0, delta=1e-08)
@@ -59,9 +73,15 @@ class Budget:
     epsilon: float
     delta: float
 
+    @property
+    def rho(self) -> float | None:
+        """The budget in zero-concentrated differential privacy, if it is stated so."""
+        return None
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         object.__setattr__(self, "delta", check_delta(self.delta))
+        warn_of_weakness(self, 4)
 
     @classmethod
     def pure(cls, epsilon: float) -> Budget:
@@ -70,9 +90,23 @@ class Budget:
         >>> Budget.pure(1.0)
         Budget(epsilon=1.0, delta=0.0)
         """
-        budget = cls(epsilon, 0.5)
-        object.__setattr__(budget, "delta", 0.0)
+        budget = unwarned(epsilon, 0.0)
+        warn_of_weakness(budget, 3)
         return budget
+
+
+def unwarned(epsilon: float, delta: float) -> Budget:
+    """Return a budget without a warning, as part of one that was warned of; delta may be 0."""
+    number = check_number("delta", delta)
+    return share_of(check_epsilon(epsilon), number if number == 0 else check_delta(delta))
+
+
+def share_of(epsilon: float, delta: float) -> Budget:
+    """Return a part of a budget that was checked; its delta may be smaller than what a caller can ask for."""
+    budget = object.__new__(Budget)
+    object.__setattr__(budget, "epsilon", epsilon)
+    object.__setattr__(budget, "delta", delta)
+    return budget
 
 
 def budget_for(epsilon: float, delta: float, public_domain: bool = False) -> Budget:
@@ -83,11 +117,11 @@ def budget_for(epsilon: float, delta: float, public_domain: bool = False) -> Bud
             raise ParameterError(
                 f"delta must be strictly between 0 and 1, got {delta}; or give a public domain."
             )
-        return Budget(epsilon, delta)
+        return unwarned(epsilon, delta)
     if not zero:
         check_delta(delta)
         raise ParameterError(f"delta must be 0 with a public domain, got {delta}.")
-    return Budget.pure(epsilon)
+    return unwarned(epsilon, 0.0)
 
 
 def weaknesses(budget: Budget) -> tuple[str, ...]:
@@ -115,10 +149,19 @@ def check_strength(budget: Budget, allow_large_delta: bool = False) -> None:
             f"delta must be at most {LARGEST_DELTA:g}, got {budget.delta:g}: keys that occur once would be"
             " published. allow_large_delta=True takes it all the same."
         )
-    import warnings
+    warn_of_weakness(budget, 5)
 
+
+def warn_of_weakness(budget: Budget, level: int) -> None:
+    """Warn of each part of a budget that protects little, at the call that many levels above."""
     for sentence in weaknesses(budget):
-        warnings.warn(sentence, PrivacyWarning, stacklevel=4)
+        warnings.warn(sentence, PrivacyWarning, stacklevel=level)
+
+
+def warn_of_few(budget: Budget, events: int) -> None:
+    """Warn the operator, and nobody else, that delta is not far below 1 / number of events."""
+    if budget.delta * max(events, 1) > FAR_BELOW:
+        warnings.warn(FEW, PrivacyWarning, stacklevel=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +179,23 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        if is_seeded():  # every view and file of the release shows the unit
+            object.__setattr__(self, "unit", replace(self.unit, protects=NOBODY))
 
     def statement(self) -> str:
-        """One sentence for people."""
+        """Return the guarantee in one sentence."""
         return (
-            f"({self.epsilon:g}, {self.delta:g})-differential privacy for {self.unit.protects}"
+            f"({self.epsilon:g}, {self.delta:g})-differential privacy{self._zcdp()} for {self.unit.protects}"
             f" (neighbours: {self.unit.neighbours}), by {self.mechanism}."
         )
 
+    def _zcdp(self) -> str:
+        """Return rho in words, if the budget was stated by it."""
+        rho = self.parameters.get("rho")
+        return "" if rho is None else f" (rho = {rho:g} in zCDP, but for delta)"
+
     def to_dict(self) -> dict[str, object]:
-        """The guarantee as plain values for JSON."""
+        """Return the guarantee as plain values for JSON."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -166,7 +216,7 @@ def check_epsilon(value: float) -> float:
     >>> check_epsilon(0.5)
     0.5
     """
-    number = _number("epsilon", value)
+    number = check_number("epsilon", value)
     if not number > 0 or math.isinf(number):
         raise ParameterError(f"epsilon must be a finite number above 0, got {value}.")
     if number > LARGEST_EPSILON:
@@ -176,7 +226,7 @@ def check_epsilon(value: float) -> float:
 
 def check_delta(value: float) -> float:
     """Return delta as a float from 1e-280 to below 1, or raise. Mechanisms that are pure have delta 0."""
-    number = _number("delta", value)
+    number = check_number("delta", value)
     if not 0 < number < 1:
         raise ParameterError(f"delta must be strictly between 0 and 1, got {value}.")
     if number < SMALLEST_DELTA:
@@ -186,7 +236,7 @@ def check_delta(value: float) -> float:
 
 def check_confidence(value: float) -> float:
     """Return a confidence strictly between 0 and 1, or raise."""
-    number = _number("confidence", value)
+    number = check_number("confidence", value)
     if not 0 < number < 1:
         raise ParameterError(f"confidence must be strictly between 0 and 1, got {value}.")
     return number
@@ -194,8 +244,6 @@ def check_confidence(value: float) -> float:
 
 def check_count(name: str, value: int, least: int = 1, most: int | None = None) -> int:
     """Return a whole number from `least` to `most` (bools are not numbers), or raise."""
-    import operator
-
     if isinstance(value, bool):
         raise ParameterError(f"{name} must be a whole number, got {value}.")
     try:
@@ -219,7 +267,8 @@ def check_max_events(max_events: int | None, delta: float) -> int | None:
     return bound
 
 
-def _number(name: str, value: float) -> float:
+def check_number(name: str, value: float) -> float:
+    """Return a number as a float (bools and texts are not numbers), or raise."""
     try:
         if isinstance(value, bool | str | bytes):
             raise TypeError

@@ -27,8 +27,8 @@ class Registry(Generic[Entry]):
 
     Examples
     --------
-    >>> laws = Registry("law", {"laplace": "hushcount.noise.laplace:DiscreteLaplace"})
-    >>> list(laws), laws["laplace"].__name__
+    >>> distributions = Registry("distribution", {"laplace": "hushcount.noise.laplace:DiscreteLaplace"})
+    >>> list(distributions), distributions["laplace"].__name__
     (['laplace'], 'DiscreteLaplace')
     """
 

@@ -7,6 +7,9 @@ builds on this one; a client of the local model stays with this one and needs no
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 from hushcount.errors import ParameterError
@@ -30,9 +33,28 @@ class SystemBytes:
         return os.urandom(count)
 
 
-def system_bytes() -> SystemBytes:
-    """The bytes every client draws from unless a test hands over others."""
-    return SystemBytes()
+# Set by hushcount.testing only, for one thread; every guarantee made meanwhile says so.
+_seeded: ContextVar[ByteSource | None] = ContextVar("seeded", default=None)
+
+
+def system_bytes() -> ByteSource:
+    """Return the bytes that every client draws from unless a test hands over others."""
+    return _seeded.get() or SystemBytes()
+
+
+@contextmanager
+def drawn_from(source: ByteSource) -> Iterator[None]:
+    """Take all bytes of this thread from another source: nothing that is drawn meanwhile is private."""
+    token = _seeded.set(source)
+    try:
+        yield
+    finally:
+        _seeded.reset(token)
+
+
+def is_seeded() -> bool:
+    """Return whether the bytes of this thread come from another source than the operating system."""
+    return _seeded.get() is not None
 
 
 def below(bound: int, bits: ByteSource) -> int:
@@ -52,4 +74,4 @@ def below(bound: int, bits: ByteSource) -> int:
 
 def fresh_key(size: int = 16) -> bytes:
     """Return random bytes, the key of one keyed hash."""
-    return os.urandom(size)
+    return system_bytes().bytes(size)

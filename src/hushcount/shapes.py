@@ -2,30 +2,26 @@
 
 A *shape* is the summary that a sketch hands over. Its type fixes how the summaries of neighbouring data may
 differ (its sensitivity), and a mechanism accepts only the shapes it is proved for. Neighbours are data sets
-of which one has one more `unit`: one event unless the unit says otherwise.
-
-`public()` of a sketch or a shape gives the numbers that no data changes. It is the same before and after
-counting, so a mechanism is calibrated, or refused, before the first row is read.
+of which one has one more `unit`: one event unless the unit says otherwise. `public()` gives the numbers that
+no data changes, so a mechanism is calibrated, or refused, before the first row is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from hushcount.privacy import EVENT, PrivacyUnit, check_count
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pyarrow as pa
 
-    from hushcount.hierarchies.base import Hierarchy, Levels
+    from hushcount.compiled.arrays import Counts, Words
+    from hushcount.hierarchies.base import Hierarchy
+    from hushcount.hierarchies.sorted_leaves import LeafBatch, UserLeafBatch
     from hushcount.keys.domains import Domain
     from hushcount.keys.row_hash import RowHash
-
-    Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +29,10 @@ class Public:
     """Numbers that a mechanism may use without paying, because no data changes them.
 
     `candidates` is the largest number of keys that the summary can hold; the floor of a stream of n events is
-    at most n / `parts`; `moved` is the number of counts that one unit can change; `height` is the number of
-    levels below the root of a hierarchy; `shape` is the type of the summary. `max_events`, a bound on the
-    number of events, and `domain`, all keys that can be published, are what the caller states about the data.
+    at most n / `parts`; `moved` is the largest number of counts that one unit can change, each by 1 (the l0
+    sensitivity); `height` is the number of levels below the root of a hierarchy; `shape` is the type of the
+    summary. The caller states `max_events`, a bound on the number of events, `domain`, all keys that can be
+    published, and `min_users`, the least count of a key that may be published.
     """
 
     candidates: int | None = None
@@ -46,19 +43,17 @@ class Public:
     domain: Domain | None = None
     height: int | None = None
     shape: type[Shape] | None = None
+    min_users: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("candidates", "parts", "max_events", "moved", "height"):
-            value: int | None = getattr(self, name)
-            if value is not None:
+        for name in ("candidates", "parts", "max_events", "moved", "height", "min_users"):
+            if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, check_count(name, value))
 
     @property
     def largest_floor(self) -> int | None:
         """The largest floor that a stream of at most `max_events` events can have, if that is known."""
-        if self.max_events is None or self.parts is None:
-            return None
-        return self.max_events // self.parts
+        return None if self.max_events is None or self.parts is None else self.max_events // self.parts
 
     def within(self, max_events: int | None, domain: Domain | None = None) -> Public:
         """Return these numbers with the two that the caller states about the data."""
@@ -75,7 +70,6 @@ class Shape(Protocol):
 
     def public(self) -> Public:
         """Return the numbers that no data changes."""
-        ...
 
 
 class Sketch(Protocol):
@@ -86,19 +80,15 @@ class Sketch(Protocol):
     @property
     def total(self) -> int:
         """The number of events counted so far: raw data."""
-        ...
 
     def update(self, keys: pa.Array) -> None:
         """Count a batch of keys in its order."""
-        ...
 
     def public(self) -> Public:
         """Return the numbers that no data changes: equal before and after counting."""
-        ...
 
     def shape(self) -> Shape:
         """Return the summary that a mechanism may see."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +98,6 @@ class Histogram:
     keys: pa.Array
     counts: Counts
     unit: PrivacyUnit = EVENT
-
     words: ClassVar[str] = "exact counts"
 
     def public(self) -> Public:
@@ -118,14 +107,11 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class FloorCounters:
-    """Counters of one stream.
+    """Counters of one stream. Between neighbours either the floor or one count changes by 1.
 
-    Between neighbours either the floor or one count changes by 1, and each side may track up to two keys that
-    the other does not, at most 1 above the floor.
-
-    `keys` are the candidates (a full SpaceSaving sketch leaves out the key that would be evicted next), and
-    count - floor <= true count <= count. There are at most `candidates` keys, and the floor is at most
-    n / `parts` for a stream of n events; both numbers are public.
+    Each side may track up to two keys that the other does not, at most 1 above the floor. `keys` are the
+    candidates (a full SpaceSaving sketch leaves out the key to be evicted next), at most `candidates`;
+    count - floor <= true count <= count; n events have a floor of at most n / `parts`.
     """
 
     keys: pa.Array
@@ -134,7 +120,6 @@ class FloorCounters:
     candidates: int
     parts: int
     unit: PrivacyUnit = EVENT
-
     words: ClassVar[str] = "a single SpaceSaving or MisraGries stream"
 
     def public(self) -> Public:
@@ -146,8 +131,7 @@ class FloorCounters:
 class Cells:
     """The cells of a linear sketch, depth x width. One event changes one cell per row by at most its weight.
 
-    `max_weight` is the public bound on weights, None if there is none. A `partial` sketch may hold counts
-    below zero.
+    `max_weight` is the public bound on weights, if there is one. A `partial` sketch may go below zero.
     """
 
     cells: Counts
@@ -156,7 +140,6 @@ class Cells:
     max_weight: int | None
     partial: bool = False
     unit: PrivacyUnit = EVENT
-
     words: ClassVar[str] = "CountMin and CountSketch sketches"
 
     def public(self) -> Public:
@@ -165,19 +148,26 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class TrackedCells:
-    """Cells of weights +1 and -1, and the keys that a SpaceSaving sketch of the additions tracks.
+class UserCells(Cells):
+    """Count-Min cells in which each user counts once: of a row one user changes min(rows, width), by 1."""
 
-    A key that is not tracked was added at most `events` / `parts` times. `hashes` are those of the keys.
-    `events`, the number of additions and deletions, is raw data: it is only compared with a public bound.
-    """
+    words: ClassVar[str] = "cells that count users"
+
+    def public(self) -> Public:
+        """Return the unit, and how many cells one user can change."""
+        moved = self.hashing.depth * min(self.unit.rows, self.hashing.width)
+        return Public(unit=self.unit, moved=moved, shape=UserCells)
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedCells:
+    """Cells of weights +1 and -1, and tracked keys: others were added at most `events` / `parts` times."""
 
     cells: Cells
     keys: pa.Array
-    hashes: npt.NDArray[np.uint64]
+    hashes: Words
     parts: int
     events: int
-
     words: ClassVar[str] = "a linear sketch with tracked keys"
 
     @property
@@ -192,13 +182,9 @@ class TrackedCells:
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """Summaries of disjoint parts of the data. Between neighbours one differs, as FloorCounters do.
-
-    The part to which an event belongs is a function of the event alone. The number of parts is public.
-    """
+    """Summaries of parts of the data, by a function of each event; one differs, as FloorCounters do."""
 
     parts: tuple[FloorCounters, ...]
-
     words: ClassVar[str] = "a list of SpaceSaving or MisraGries sketches"
 
     @property
@@ -218,11 +204,7 @@ class KeyShards(Shards):
 
 @dataclass(frozen=True, slots=True)
 class ManyKeys:
-    """Counts, at least 1, of which one unit can change up to `moved`, each by 1 and all in one direction.
-
-    `moved` is public. Counts are exact if `parts` is None; otherwise they are at most n / `parts` too low for
-    n counted keys, and at most `candidates` keys are stored.
-    """
+    """Counts, at least 1, too low by n / `parts` at most; one unit changes up to `moved` by 1, one way."""
 
     keys: pa.Array
     counts: Counts
@@ -230,38 +212,53 @@ class ManyKeys:
     candidates: int | None = None
     parts: int | None = None
     unit: PrivacyUnit = EVENT
-
     words: ClassVar[str] = "merged and user-level sketches"
 
     def public(self) -> Public:
         """Return the sensitivity and the size of the summary."""
-        return Public(self.candidates, self.parts, unit=self.unit, moved=self.moved, shape=ManyKeys)
+        return Public(self.candidates, self.parts, unit=self.unit, moved=self.moved, shape=type(self))
 
 
 @dataclass(frozen=True, slots=True)
-class LeafBatch:
-    """Consecutive leaves of a hierarchy, sorted and distinct, with counts of at least 1.
+class LimitedKeys(ManyKeys):
+    """Counts of a sketch that never stores more than `candidates` keys, whatever the data are."""
 
-    `shared` is the level of the deepest node that a leaf shares with the leaf before it, across batches too;
-    -1 for the first leaf of all.
-    """
 
-    leaves: pa.Array
-    counts: Counts
-    shared: Levels
+@dataclass(frozen=True, slots=True)
+class ExactCounts:
+    """Exact counts, at least 1, in blocks from disk; a unit changes up to `moved` by 1, in one direction."""
+
+    blocks: Iterable[tuple[pa.Array, Counts]]
+    moved: int = 1
+    unit: PrivacyUnit = EVENT
+    words: ClassVar[str] = "exact counts"
+
+    def public(self) -> Public:
+        """Return the sensitivity; the number of keys is raw data."""
+        return Public(unit=self.unit, moved=self.moved, shape=ExactCounts)
+
+
+@dataclass(frozen=True, slots=True)
+class KeySets:
+    """The keys of each user, at most `moved`: `sums(by_size, stay)` adds by_size[n - 1] if n keys stay."""
+
+    sums: Callable[[Counts, pa.Array | None], Iterator[tuple[pa.Array, Counts]]]
+    moved: int
+    unit: PrivacyUnit = EVENT
+    words: ClassVar[str] = "the sets of keys of users"
+
+    def public(self) -> Public:
+        """Return the bound on the keys of a user."""
+        return Public(unit=self.unit, moved=self.moved, shape=KeySets)
 
 
 @dataclass(frozen=True, slots=True)
 class LeafCounts:
-    """The leaves of a hierarchy in sorted order, with exact counts of at least 1. One event changes one by 1.
-
-    `batches()` starts again from the first leaf, unless the data can be read only once.
-    """
+    """The leaves of a hierarchy, sorted, with counts of at least 1, read once. One event changes one by 1."""
 
     hierarchy: Hierarchy
     batches: Callable[[], Iterator[LeafBatch]]
     unit: PrivacyUnit = EVENT
-
     words: ClassVar[str] = "the exact leaf counts of a hierarchy"
 
     def public(self) -> Public:
@@ -270,17 +267,27 @@ class LeafCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelCounters:
-    """One event changes `total` by 1 and every level as FloorCounters change, all of them together.
+class NodeCounts:
+    """The users of every node, each once: one user changes at most `moved` counts, by 1 in one direction."""
 
-    `total` is the number of events, which is the count of the root; `levels` are the summaries of level 1 to
-    the leaves, each of the nodes of the same events in the same order.
-    """
+    hierarchy: Hierarchy
+    batches: Callable[[], Iterator[UserLeafBatch]]
+    moved: int
+    unit: PrivacyUnit = EVENT
+    words: ClassVar[str] = "the users of every node of a hierarchy"
+
+    def public(self) -> Public:
+        """Return the height of the hierarchy and the sensitivity."""
+        return Public(unit=self.unit, moved=self.moved, height=self.hierarchy.height, shape=NodeCounts)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCounters:
+    """One event changes `total`, the count of the root, by 1, and `levels` each as FloorCounters change."""
 
     hierarchy: Hierarchy
     total: int
     levels: tuple[FloorCounters, ...]
-
     words: ClassVar[str] = "a HierarchySketch"
 
     @property
@@ -290,5 +297,4 @@ class LevelCounters:
 
     def public(self) -> Public:
         """Return the height of the hierarchy and the size of the sketch of one level."""
-        first = self.levels[0].public()
-        return replace(first, height=len(self.levels), shape=LevelCounters)
+        return replace(self.levels[0].public(), height=len(self.levels), shape=LevelCounters)

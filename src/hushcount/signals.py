@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ SIGNALS = tuple(
     number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 )
 NOTHING = "nothing was released."
+PRINTED = "the table may have been printed, whole or in part."
+SAME = 1.0  # seconds
 Handler = Callable[[int, FrameType | None], object] | int | None
 
 
@@ -37,19 +40,22 @@ class _State:
     noted: list[int] = field(default_factory=list)
     raised: bool = False
     left: str = ""
+    ends: bool = False
+    ending: float = 0.0  # until when a further signal asks for what is being done already
 
 
 _state = _State()
 
 
 @contextmanager
-def handled() -> Iterator[None]:
+def handled(ends: bool = False) -> Iterator[None]:
     """Let the four signals raise `KeyboardInterrupt` inside the block.
 
     A handler that the program has set itself is called instead, and decides what happens. Ignored signals
-    stay ignored. Blocks may be nested: the outermost one counts.
+    stay ignored. Blocks may be nested: the outermost one counts. With `ends` the block is a whole program, so
+    signals within a second ask for one end: the second of them must not interrupt how the first is reported.
     """
-    with _handling(lambda handler: handler is not signal.SIG_IGN):
+    with _handling(lambda handler: handler is not signal.SIG_IGN, ends):
         yield
 
 
@@ -73,11 +79,15 @@ def held() -> Iterator[None]:
 
 
 @contextmanager
-def ignored() -> Iterator[None]:
-    """Ignore the four signals inside the block, in which a program says how it ended."""
+def ignored(to_the_end: bool = False) -> Iterator[None]:
+    """Ignore the four signals inside the block, in which a program says how it ended.
+
+    With `to_the_end` they stay ignored: the program has nothing left to do but to shut down.
+    """
     if not _in_main_thread():
         yield
         return
+    _state.holding += 1
     before = {number: signal.getsignal(number) for number in SIGNALS}
     known = {number: handler for number, handler in before.items() if handler is not None}
     for number in known:
@@ -85,8 +95,14 @@ def ignored() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in known.items():
-            signal.signal(number, handler)
+        _state.holding -= 1
+        _state.noted.clear()
+        if to_the_end:
+            _state.replaced.clear()
+            exec("")  # or Python 3.11 ends by SIGINT if KeyboardInterrupt has left another `exec`
+        else:
+            for number, handler in known.items():
+                signal.signal(number, handler)
 
 
 def check() -> None:
@@ -100,10 +116,10 @@ def leaves(sentence: str) -> None:
     _state.left = sentence
 
 
-def withdraw(sentence: str) -> None:
-    """Take back what `leaves` stated, if it has not been replaced meanwhile."""
+def withdraw(sentence: str, instead: str) -> None:
+    """Replace what `leaves` stated by another sentence, if something else has not replaced it meanwhile."""
     if _state.left == sentence:
-        _state.left = ""
+        _state.left = instead
 
 
 def interruption() -> str:
@@ -116,12 +132,12 @@ def interruption() -> str:
 
 
 @contextmanager
-def _handling(replaceable: Callable[[Handler], bool]) -> Iterator[None]:
+def _handling(replaceable: Callable[[Handler], bool], ends: bool = False) -> Iterator[None]:
     """Receive the signals whose handlers are replaceable, unless an outer block does so already."""
     if _state.replaced or not _in_main_thread():
         yield
         return
-    _state.raised, _state.left = False, ""
+    _state.raised, _state.left, _state.ends, _state.ending = False, "", ends, 0.0
     try:
         for number in SIGNALS:
             handler = signal.getsignal(number)
@@ -163,6 +179,8 @@ def _act() -> None:
         handler = _state.replaced.get(number, signal.SIG_DFL)
         if not callable(handler) or handler is signal.default_int_handler:
             _state.noted.clear()
-            _state.raised = True
+            if time.monotonic() < _state.ending:
+                return
+            _state.raised, _state.ending = True, time.monotonic() + SAME if _state.ends else 0.0
             raise KeyboardInterrupt
         handler(number, None)

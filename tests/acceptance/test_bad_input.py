@@ -180,12 +180,12 @@ CASES = {
     "corrupted sketch": (
         ("release", "corrupted.hc", *BUDGET),
         DATA,
-        "corrupted.hc is damaged: its checksum does not fit.",
+        "corrupted.hc is damaged: its contents do not match its checksum.",
     ),
     "truncated sketch": (
         ("inspect", "truncated.hc"),
         DATA,
-        "truncated.hc is damaged: its checksum does not fit.",
+        "truncated.hc is damaged: its contents do not match its checksum.",
     ),
     "not a sketch": (("release", "other.hc", *BUDGET), DATA, "other.hc is not a hushcount sketch."),
     "missing sketch": (("inspect", "none.hc"), DATA, "none.hc does not exist."),

@@ -15,7 +15,7 @@ from tests.soak import runs
 from tests.soak.runs import facts
 
 import hushcount as hc
-from hushcount.jobs.run import Request
+from hushcount.jobs.request import Request
 from hushcount.jobs.sketch_files import write_sketch
 
 ROWS = 1_000_000
@@ -23,7 +23,7 @@ ROWS = 1_000_000
 PROGRAM = """
 import sys
 from hushcount.jobs import checkpoints
-from hushcount.jobs.run import Request
+from hushcount.jobs.request import Request
 from hushcount.jobs.sketch_files import write_sketch
 checkpoints.SECONDS = 0.0
 def progress(done, size):

@@ -11,10 +11,10 @@ import pytest
 from experiments.ldp import data
 from tests.seeded_bits import SeededBits
 
-from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.client.simulation import Items, respond_all
 from hushcount.ldp.protocols.tree_hist.protocol import TreeHist
 from hushcount.ldp.server.aggregator import Aggregator
-from hushcount.ldp.wire.words import Words
+from hushcount.ldp.wire.encodings import Words
 
 USERS = 10_000_000
 THRESHOLD = 15 * math.sqrt(USERS)

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from hushcount.accounting.ledger import Ledger
+from hushcount.cli import show
 from hushcount.cli.main import main
 from hushcount.files.fingerprint import ASSUMED_DISJOINT
-from hushcount.releases.views import icicle
+from hushcount.releases.views import plots
+from hushcount.signals import SIGNALS
+from hushcount.sketches.space_saving import SpaceSaving
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 TREE = ("tree", "in.csv", "--column", "item", "--hierarchy", "path/2", "--threshold", "100", *BUDGET)
@@ -57,6 +61,31 @@ def test_an_input_is_not_overwritten(run, command, output):
     assert sorted(os.listdir()) == ["hard.csv", "in.csv", "soft.csv"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        (("-o", "t.tsv", "--sidecar"), "t.tsv.json is read by this run, so it cannot be written;"),
+        (
+            ("-o", "u.tsv", "--sidecar", "--checkpoint", "u.tsv.json"),
+            "u.tsv.json would be written twice;",
+        ),
+        (
+            ("-o", "key.json", "--sign", "./key.json"),
+            "key.json is read by this run, so it cannot be written;",
+        ),
+    ],
+)
+def test_files_beside_an_output_destroy_nothing(run, asked, text):
+    """Before, the sidecar replaced the input, the checkpoint or the key."""
+    Path("t.tsv.json").write_text('{"item": "tea"}\n' * 1000)
+    Path("key.json").write_text("a key")
+    before = {name: Path(name).read_bytes() for name in os.listdir()}
+    code, out, err = run("top", "t.tsv.json", "--format", "jsonl", "-c", "item", *BUDGET, *asked)
+    assert (code, out) == (2, "")
+    assert err.startswith(text)
+    assert {name: Path(name).read_bytes() for name in os.listdir()} == before
+
+
 def test_a_checkpoint_is_no_output_and_no_input(run):
     common = ("top", "in.csv", "--column", "item", *BUDGET)
     assert run(*common, "--checkpoint", "x.csv", "--output", "./x.csv") == (
@@ -69,24 +98,83 @@ def test_a_checkpoint_is_no_output_and_no_input(run):
 
 
 def test_a_signal_between_two_outputs_leaves_both_or_none(run, monkeypatch):
-    draw = icicle.icicle
+    draw = plots.icicle
 
     def interrupted(release):
         signal.raise_signal(signal.SIGINT)
         return draw(release)
 
-    monkeypatch.setattr(icicle, "icicle", interrupted)
+    monkeypatch.setattr(plots, "icicle", interrupted)
     code, out, err = run(*TREE, "--output", "tree.csv", "--plot", "tree.svg")
     names = {"tree.csv", "tree.svg"} & set(os.listdir())
     assert (code, out, err) == (130, "", "Interrupted; tree.csv and tree.svg had been written.\n")
     assert names == {"tree.csv", "tree.svg"}
 
 
-def test_a_failure_of_the_second_output_leaves_none(run, monkeypatch):
-    def full(release):
-        raise OSError(28, "No space left on device")
+TOP = ("top", "in.csv", "--column", "item", *BUDGET)
 
-    monkeypatch.setattr(icicle, "icicle", full)
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_the_table_is_printed_does_not_say_that_nothing_was_released(run, monkeypatch, number):
+    printed = show._print_bytes
+
+    def interrupted(text, stream):
+        printed(text, stream)
+        if stream is sys.stdout and "tea/green" in text:
+            signal.raise_signal(number)
+
+    before = signal.signal(number, signal.SIG_DFL)  # also where the tests were started by nohup
+    monkeypatch.setattr(show, "_print_bytes", interrupted)
+    try:
+        code, out, err = run(*TOP, "--checkpoint", "run.hc")
+        sketched = run("sketch", "in.csv", "--column", "item", "-o", "sketch.hc")
+        released = run("release", "sketch.hc", *BUDGET)
+    finally:
+        signal.signal(number, before)
+    said = "Interrupted; the table may have been printed, whole or in part."
+    assert (code, err.splitlines()[-1]) == (130, said)
+    assert "tea/green" in out
+    assert sketched[0] == 0
+    assert (released[0], released[2].splitlines()[-1]) == (130, said)
+
+
+def test_a_signal_after_the_ledger_has_stored_a_release_says_how_to_get_it(run, monkeypatch):
+    assert run("ledger", "init", "spent.db", "--dataset", "tea", "--epsilon", "2", "--delta", "1e-5")[0] == 0
+    charged = (*TOP, "--ledger", "spent.db", "--dataset", "tea")
+    with monkeypatch.context() as patch:
+        patch.setattr(SpaceSaving, "update", lambda *_: signal.raise_signal(signal.SIGINT))
+        assert run(*charged) == (130, "", "Interrupted; nothing was released.\n")
+    commit = Ledger.commit
+
+    def interrupted(*arguments):
+        done = commit(*arguments)
+        signal.raise_signal(signal.SIGINT)
+        return done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "commit", interrupted)
+        code, out, err = run(*charged, "--output", "top.csv")
+    assert (code, out, err) == (
+        130,
+        "",
+        "Interrupted; the ledger holds the release. Run it again, without --again, to get it at no further"
+        " cost.\n",
+    )
+    assert not os.path.exists("top.csv")
+    assert run(*charged, "--output", "top.csv")[0] == 0
+    assert Path("top.csv").read_text().startswith('"key","count"')
+    spent = run("ledger", "show", "spent.db")[1].splitlines()[1].split("\t")
+    assert spent[:3] == ["tea", "1", "1"]  # one release of epsilon 1
+
+
+def test_a_failure_of_the_second_output_leaves_none(run, monkeypatch):
+    class Full(str):
+        __slots__ = ()
+
+        def encode(self, *_):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(plots, "icicle", lambda _: Full())
     code, out, err = run(*TREE, "--output", "tree.csv", "--plot", "tree.svg")
     assert (code, out, err) == (1, "", "Cannot write tree.svg: no space left on device.\n")
     assert not os.path.exists("tree.csv")

@@ -138,7 +138,8 @@ def test_the_wheel_works_in_an_empty_environment(built, tmp_path):
     assert output(tmp_path, python, "-c", "import hushcount; print(hushcount.__file__)").startswith(site)
     assert "Commands:" in output(tmp_path, program, "--help")
     options = ["--format", "lines", "--epsilon", "1", "--delta", "1e-8"]
-    table = output(tmp_path, program, "top", "keys.txt", *options)
+    table = output(tmp_path, program, "top", "keys.txt", *options, "--report", "top.html")
     assert [line.split("\t")[0] for line in table.splitlines()] == ["key", "tea"]
+    assert "@media print" in (tmp_path / "top.html").read_text()
     assert output(tmp_path, program, "explain", "floor").startswith("Claim: ")
     assert set(output(tmp_path, python, "-c", PROOFS).split()) == {"#"}

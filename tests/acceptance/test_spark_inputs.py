@@ -83,12 +83,14 @@ def test_row_ids_that_spark_numbers_are_refused(spark):
     frame = spark.range(3000).selectExpr("'tea' AS key", "id")
     sentence = (
         "Column 'line' depends on how Spark splits or orders the data (monotonically_increasing_id, rand,"
-        " sample and the like), so one row would change others. Use a value that is stored with each row."
+        " sample, limit and the like), so one row would change others. Use a value that is stored with each"
+        " row."
     )
     numbered = frame.withColumn("line", functions.monotonically_increasing_id())
     numbered.cache()
     drawn = frame.withColumn("line", functions.rand(seed=1))
-    for made in (numbered, drawn.withColumn("line", functions.hash("line"))):
+    counted = frame.withColumn("line", functions.expr("row_number() OVER (ORDER BY key)"))
+    for made in (numbered, drawn.withColumn("line", functions.hash("line")), counted):
         assert refusal(hc.engines.spark.top, made, column="key", row_id="line", **FEW) == sentence
         # A column that is not used does no harm.
         hc.engines.spark.top(made, column="key", **FEW)
@@ -101,11 +103,12 @@ def test_keys_and_rows_that_spark_draws_are_refused(spark):
 
     frame = spark.range(3000).selectExpr("'tea' AS key")
     sentence = (
-        "The frame depends on how Spark splits or orders the data (monotonically_increasing_id, rand, sample"
-        " and the like), so one row would change others. Use values that are stored with each row."
+        "The frame depends on how Spark splits or orders the data (monotonically_increasing_id, rand, sample,"
+        " limit and the like), so one row would change others. Use values that are stored with each row."
     )
     number = functions.monotonically_increasing_id()
-    for made in (frame.withColumn("key", number), frame.sample(0.9, seed=1), frame.filter(number > 5)):
+    drawn = [frame.withColumn("key", number), frame.sample(0.9, seed=1), frame.filter(number > 5)]
+    for made in (*drawn, frame.limit(2000), frame.offset(5).filter("key <> 'x'")):
         assert refusal(hc.engines.spark.top, made, column="key", **FEW) == sentence
 
 
@@ -149,6 +152,57 @@ def test_frames_that_spark_reads_by_guesses_are_refused(spark, tmp_path):
         assert refusal(hc.engines.spark.top, frame, column="url", **FEW) == sentence
     frame = spark.read.csv(str(tmp_path / "a.csv"), header=True)
     assert hc.engines.spark.top(frame, column="url", **FEW).keys.column("key").to_pylist() == ["01"]
+
+
+@pytest.mark.parametrize("more", ["", '{"url": "x"}\n'])
+def test_frames_of_json_need_a_schema(spark, tmp_path, more):
+    """One text among whole numbers made Spark read all of them as text."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"url": 1}\n' * 1000 + more)
+    inferred, stated = spark.read.json(str(path)), spark.read.schema("url string").json(str(path))
+    for frame in (inferred, inferred.filter("url IS NOT NULL"), stated.filter("url IS NOT NULL")):
+        assert refusal(hc.engines.spark.top, frame, column="url", **FEW) == (
+            "The frame reads JSON or XML, whose columns and types Spark guesses from all rows unless they are"
+            " given, so one row can change how others are read. Give them with schema and pass the frame as"
+            " it is read, or read lines with spark.read.text and take them apart with from_json."
+        )
+    lines = spark.read.text(str(path)).selectExpr("from_json(value, 'url string').url AS url")
+    for frame in (stated, lines):
+        assert hc.engines.spark.top(frame, column="url", **FEW).keys.column("key").to_pylist() == ["1"]
+
+
+def test_frames_of_csv_without_a_header_need_a_schema(spark, tmp_path):
+    """The first row says whether there is a second column."""
+    (tmp_path / "a.csv").write_text("page,alice\n" * 1000)
+    frame = spark.read.csv(str(tmp_path / "a.csv"))
+    assert refusal(hc.engines.spark.top, frame, column="_c1", **FEW) == (
+        "The frame reads CSV without a header, so its first row says how many columns there are. Give the"
+        " columns with schema."
+    )
+    frame = spark.read.schema("url string, user string").csv(str(tmp_path / "a.csv"))
+    assert hc.engines.spark.top(frame, column="url", **FEW).keys.column("key").to_pylist() == ["page"]
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_frames_with_folders_of_guessed_types_are_refused(spark, tmp_path, more):
+    """One row in code=AB moved a count by 500: 01 and 1 were one number, or two texts."""
+    for code in ("01", "1", *["AB"] * more):
+        (tmp_path / f"code={code}").mkdir()
+        rows = 1 if code == "AB" else 500
+        pq.write_table(pa.table({"url": ["page"] * rows}), tmp_path / f"code={code}" / "x.parquet")
+    frame = spark.read.parquet(str(tmp_path))
+    renamed = frame.withColumnRenamed("code", "key").cache()
+    for made, column in ((frame, "code"), (renamed, "key"), (frame.filter("code <> '2'"), "url")):
+        assert refusal(hc.engines.spark.top, made, column=column, **FEW) == (
+            "The frame uses a column that is made of the names of folders, whose type Spark guesses from all"
+            " of them. Set spark.sql.sources.partitionColumnTypeInference.enabled to false before the frame"
+            " is read."
+        )
+    assert hc.engines.spark.top(frame, column="url", **FEW).keys.column("key").to_pylist() == ["page"]
+    session = spark.newSession()
+    session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    release = hc.engines.spark.top(session.read.parquet(str(tmp_path)), column="code", **FEW)
+    assert sorted(release.keys.column("key").to_pylist()) == ["01", "1"]
 
 
 @pytest.mark.parametrize("rows", ["page,alice\npage\n", '"pa\nge",alice\n'])

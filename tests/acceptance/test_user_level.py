@@ -35,7 +35,8 @@ def test_users(capfd):
     assert code == 0
     assert err.startswith("Protects one user, with everything they contribute.\n")
     assert sorted(line.split("\t")[0] for line in out.splitlines()[1:]) == ["milk", "tea"]
-    assert "Route group: " in err
+    assert "Route exact: " in err
+    assert "Not taken, group: " in err
     assert "Not taken, pamg: " in err
     assert "Rows without a user or a key are dropped." in err
 
@@ -45,7 +46,7 @@ def test_json_states_the_unit(capfd):
     release = json.loads(out)
     assert code == 0
     assert release["guarantee"]["unit"] == "user"
-    assert release["guarantee"]["epsilon"] == 1.0
+    assert release["guarantee"]["epsilon"] == "1"
     assert all(1500 < row["count"] < 2500 for row in release["rows"])
 
 

@@ -12,7 +12,7 @@ REFERENCES = (ROOT / "docs" / "references.md").read_text()
 SELF = {"test_citations.py", "references.md"}
 ENTRIES = set(re.findall(r"^\*\*(.+? (?:19|20)\d\d)\.\*\*", REFERENCES, re.MULTILINE))
 
-NAME = r"[A-Z][a-zà-ž]+(?:-[A-Z][a-zà-ž]+)?"
+NAME = r"(?:Mc)?[A-Z][a-zà-ž]+(?:-[A-Z][a-zà-ž]+)?"
 MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 CITED = re.compile(rf"\b(?!{MONTHS})({NAME}(?: and {NAME}| et al\.)?)\s+((?:19|20)\d\d)\b(?![-/:.]\d)")
 WITHOUT_YEAR = re.compile(r"\bet al\.(?!\s+(?:19|20)\d\d\b)")

@@ -16,6 +16,7 @@ ROOMS = {
     "click": ("cli",),
     "psycopg": ("stores",),
     "sqlite3": ("stores",),
+    "cryptography": ("releases/stored",),
 }
 
 

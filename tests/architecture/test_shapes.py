@@ -4,9 +4,10 @@ import pyarrow as pa
 import pytest
 
 import hushcount as hc
-from hushcount.privacy import RESULT_ROW
-from hushcount.sketches.exact import UserHistogram
+from hushcount.jobs.exact.counts import CountsOnDisk
+from hushcount.privacy import RESULT_ROW, USER
 from hushcount.sketches.tracked import TrackedSketch
+from hushcount.sources.open import open_source
 
 SKETCHES = {
     "space-saving": lambda: hc.SpaceSaving(counters=4),
@@ -16,7 +17,7 @@ SKETCHES = {
     "count-sketch": lambda: hc.CountSketch(depth=3, width=64, max_weight=1),
     "tracked": lambda: TrackedSketch("count-min", 4, 3, 64),
     "user-misra-gries": lambda: hc.UserMisraGries(counters=4),
-    "user-exact": lambda: UserHistogram(hc.Exact(), 3),
+    "user-exact": lambda: CountsOnDisk(moved=3, unit=USER),
     "hierarchy": lambda: hc.HierarchySketch("path/2", counters=4),
     "merged": lambda: hc.SpaceSaving(counters=4).merge(hc.SpaceSaving(counters=4)),
 }
@@ -33,6 +34,8 @@ def counted(name):
         return sides[0].merge(sides[1])
     if name == "user-misra-gries":
         sketch.update(KEYS, users=list(range(len(KEYS))))
+    elif name == "user-exact":
+        sketch.read(open_source(KEYS), None)
     else:
         sketch.update(pa.array(KEYS))
     return sketch

@@ -26,12 +26,12 @@ JOBS = {
     "ldp aggregate": ("ldp", "aggregate", "c.json", "r.bin"),
 }
 MOST_CHANGES = {
-    "top": 32,
-    "tree": 30,
-    "tree streaming": 46,
-    "users": 44,
-    "sample": 32,
-    "oracle": 34,
+    "top": 30,
+    "tree": 24,
+    "tree streaming": 34,
+    "users": 34,
+    "sample": 30,
+    "oracle": 28,
     "ldp aggregate": 14,
 }
 TRACER = """

@@ -46,7 +46,7 @@ def sealed(header: bytes, arrays: Arrays, version: int = VERSION) -> bytes:
     return body + hashlib.sha256(body).digest()
 
 
-MISFIT = "The sketch is damaged: its parts do not fit together."
+MISFIT = "The sketch is damaged: its contents contradict each other."
 TEXT = ["salt", "", "tea", "tea", "milk", "äöü", "tea", "milk", "rye"]
 NUMBERS = [2**62, -1, 2**62, 5, 2**62, 7, 7, -(2**63), 0]
 KINDS: dict[str, Callable[[], Any]] = {

@@ -1,10 +1,9 @@
-"""Output laws of linear releases, enumerated; and Holland 2025, Algorithms 4 and 5, as printed (not
-private)."""
+"""Output laws of linear releases, enumerated."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -12,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from tests import reference
-from tests.privacy.hockey_stick import LawPair, hockey_stick, merged, together
 
+from hushcount.audit.laws import LawPair, hockey_stick, merged, together
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 
@@ -138,42 +137,3 @@ def streams(length: int, keys: int) -> Iterator[tuple[int, ...]]:
     for _ in range(length):
         found = [(*one, key) for one in found for key in range(min(max(one, default=-1) + 2, keys))]
     yield from found
-
-
-@dataclass(frozen=True)
-class Printed:
-    """Holland 2025, Algorithm 5, on an estimator: estimate(count so far, key, time) is a noisy one."""
-
-    capacity: int
-    threshold: float
-    arrival_test: bool = True
-
-    def release(self, stream: Sequence[str], estimate: Callable[[int, str, int], int]) -> dict[str, int]:
-        arrived = track(stream, self.capacity, estimate)
-        final = {key: estimate(len(stream), key, len(stream)) for key in arrived}
-        return {
-            key: value
-            for key, value in final.items()
-            if value > self.threshold and (arrived[key] > self.threshold or not self.arrival_test)
-        }
-
-
-def track(stream: Sequence[str], capacity: int, estimate: Callable[[int, str, int], int]) -> dict[str, int]:
-    """Holland 2025, Algorithm 4: the keys with the largest estimates at their last arrivals."""
-    arrived: dict[str, int] = {}
-    for time, key in enumerate(stream, start=1):
-        value = estimate(time, key, time)
-        if key in arrived or len(arrived) < capacity:
-            arrived[key] = value
-        elif value > min(arrived.values()):
-            del arrived[min(arrived, key=lambda one: arrived[one])]
-            arrived[key] = value
-    return arrived
-
-
-def least_of(law: DiscreteLaplace, depth: int, span: int) -> tuple[Any, Any]:
-    """Values and law of the least of `depth` draws."""
-    values = np.arange(-span, span + 1)
-    at_least = np.asarray(law.tail(values)) ** depth
-    above = np.asarray(law.tail(values + 1)) ** depth
-    return values, at_least - above

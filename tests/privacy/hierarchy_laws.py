@@ -9,7 +9,7 @@ noisy residual, where all that reach `last` are one symbol.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -90,27 +90,6 @@ def worst_product(pairs: Iterable[tuple[float, float]], tests: int, epsilon: flo
     return worst
 
 
-def attained(law: Distribution, threshold: int, tests: int, epsilon: float) -> float:
-    """The largest divergence of two kinds of data: a lower bound of what the release spends.
-
-    One leaf with `residual` events, so that every node on its path has that residual; or a new leaf, whose
-    first nodes only the larger data tests, until `residual` single events of other leaves come up to a node.
-    """
-    residuals = np.arange(0, threshold + 20 * int(math.sqrt(law.variance) + 1))
-    untested = math.log1p(-law.tail(threshold - 1))
-    fails = np.asarray(law.log_tail(1 + np.append(residuals, len(residuals)) - threshold))
-    fails[0] = 0.0  # not tested
-    worst = 0.0
-    for alone in range(tests):
-        smaller = (tests - alone) * fails[:-1]
-        larger = alone * untested + (tests - alone) * fails[1:]
-        others = residuals * (tests * untested if alone else 0.0)  # single events that are not published
-        all_fail = np.exp(others + smaller) - np.exp(others + epsilon + larger)
-        some = np.exp(others) * (-np.expm1(larger) + math.exp(epsilon) * np.expm1(smaller))
-        worst = max(worst, float(all_fail.max()), float(some.max()))
-    return worst
-
-
 def chain(law: Distribution, threshold: int, tests: int, epsilon: float) -> tuple[float, float]:
     """The recursion over the tests of a path, both ways, with r on a grid: an upper bound each."""
     return smaller_first(law, threshold, tests, epsilon), larger_first(law, threshold, tests, epsilon)
@@ -160,35 +139,3 @@ def _published(g: Floats, other: Floats, grid: Floats) -> Floats:
     """sum over s >= t of max(g(s) - r other(s), 0), a row for each t, a column for each r."""
     terms = np.maximum(g[:, None] - grid[None, :] * other[:, None], 0.0)
     return terms[::-1].cumsum(axis=0)[::-1]
-
-
-@dataclass(frozen=True)
-class SharedNoise:
-    """Biswas et al. 2024, Algorithm 1: residual + w + shared >= threshold, with w fresh for each node.
-
-    `places` and `weights` are the values of the shared noise; `fails(t)` is P[w < t].
-    """
-
-    places: Floats
-    weights: Floats
-    fails: Callable[[Floats], Floats]
-
-    def attack(self, residual: int, nodes: int, path: int, epsilon: float) -> float:
-        """HS of (how many of `nodes` unrelated leaves are published, whether the path is), threshold 0.
-
-        The unrelated leaves have residual 0 (the threshold), those on the path `residual`, and one more.
-        """
-        published = 1 - self.fails(-self.places)
-        counts = np.arange(nodes + 1)[:, None]
-        log_binomial = np.array(
-            [
-                math.lgamma(nodes + 1) - math.lgamma(j + 1) - math.lgamma(nodes - j + 1)
-                for j in range(nodes + 1)
-            ]
-        )[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log = counts * np.log(published) + (nodes - counts) * np.log1p(-published)
-        seen = np.exp(log_binomial + np.nan_to_num(log, nan=0.0, neginf=-np.inf)) * self.weights
-        smaller = seen @ self.fails(-residual - self.places) ** path
-        larger = seen @ self.fails(-residual - 1 - self.places) ** path
-        return math.fsum(np.maximum(smaller - math.exp(epsilon) * larger, 0.0))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Listed, Pps, Ppswor, Scheme
+from tests.reference.listed import Listed
+
+from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor, Scheme
 
 LAST = 60
 RATIO, DELTA = Fraction(6, 5), Fraction(1, 500)  # E = 1.2

@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.privacy import hockey_stick as hs
 from tests.privacy.test_neighbours import streams_up_to_renaming
 from tests.privacy.test_space_saving import law_of, moves, summary
 
+from hushcount.audit import laws as hs
 from hushcount.mechanisms.counters.floor import FloorRelease
 from hushcount.mechanisms.users import row_budget
 from hushcount.privacy import Budget
@@ -28,7 +28,7 @@ def without_windows(stream: tuple[int, ...], rows: int) -> set[tuple[int, ...]]:
 
 def worst(mechanism: FloorRelease, rows: int, counters: int) -> float:
     law = law_of(mechanism)
-    asked = hs.Thresholded(law.law, law.threshold, BUDGET.epsilon, BUDGET.delta)
+    asked = hs.NoisyThreshold(law.law, law.threshold, BUDGET.epsilon, BUDGET.delta)
     found, seen = [0.0], set()
     for stream in streams_up_to_renaming(5, keys=4):
         for shorter in without_windows(stream, rows):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.privacy import hockey_stick as hs
 
+from hushcount.audit import laws as hs
 from hushcount.mechanisms.histograms.laplace import LaplaceThreshold
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
@@ -15,9 +15,9 @@ def tight(epsilon: float, threshold: int) -> Budget:
     return Budget(epsilon, float(DiscreteLaplace(epsilon).tail(threshold - 1)) * (1 + 1e-9))
 
 
-def law_of(mechanism: LaplaceThreshold, lower: int = 0) -> hs.Thresholded:
+def law_of(mechanism: LaplaceThreshold, lower: int = 0) -> hs.NoisyThreshold:
     budget = mechanism.budget
-    return hs.Thresholded(mechanism.law, mechanism.threshold - lower, budget.epsilon, budget.delta)
+    return hs.NoisyThreshold(mechanism.noise, mechanism.threshold - lower, budget.epsilon, budget.delta)
 
 
 BUDGETS = [Budget(1.0, 1e-6), Budget(0.1, 1e-3), tight(1.0, 9), tight(2.0, 4), tight(0.2, 12)]
@@ -44,5 +44,5 @@ def test_stability_histogram_spends_all_of_delta_and_one_lower_is_refuted(budget
 
 def test_no_threshold_at_all_is_refuted() -> None:
     """A key that occurs on one side only betrays itself."""
-    everything = hs.Thresholded(DiscreteLaplace(1.0), -60, 1.0, 1e-6)
+    everything = hs.NoisyThreshold(DiscreteLaplace(1.0), -60, 1.0, 1e-6)
     assert hs.independent(everything, ({"new": 1}, {}))[0] > 0.99

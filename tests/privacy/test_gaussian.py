@@ -8,10 +8,11 @@ from itertools import pairwise, product
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.privacy import hockey_stick as hs
 
+from hushcount.audit import laws as hs
+from hushcount.audit.moved import gaussian_divergence, many_keys_divergence
 from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram, log_hockey_stick
-from hushcount.mechanisms.histograms.many_keys import LaplaceManyKeys
+from hushcount.mechanisms.histograms.laplace import LaplaceManyKeys
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.privacy import Budget
 from hushcount.shapes import Public
@@ -19,37 +20,6 @@ from hushcount.shapes import Public
 Floats = npt.NDArray[np.float64]
 
 BUDGETS = [Budget(1.0, 1e-6), Budget(0.5, 1e-9), Budget(4.0, 1e-4), Budget(0.1, 1e-3), Budget(10.0, 1e-6)]
-
-
-def sums(law: DiscreteGaussian, count: int) -> tuple[Floats, int]:
-    """The law of the sum of `count` noises on -span..span, with what is left out below 1e-25."""
-    span = law.two_sided(1e-25) + 1
-    pmf = np.asarray(law.pmf(np.arange(-span, span + 1)))
-    total = np.ones(1)
-    for _ in range(count):
-        total = np.convolve(total, pmf)
-    return total, count * span
-
-
-def exact_hs(law: DiscreteGaussian, common: int, epsilon: float) -> float:
-    """HS_j: all outcomes with the same sum of noises have the same loss."""
-    if common == 0:
-        return max(-math.expm1(epsilon), 0.0)
-    probabilities, span = sums(law, common)
-    loss = (2 * np.arange(-span, span + 1) + common) / (2 * float(law.sigma) ** 2)
-    return math.fsum(probabilities * -np.expm1(np.minimum(epsilon - loss, 0.0)))
-
-
-def worst(law: DiscreteGaussian, threshold: int, epsilon: float, moved: int) -> float:
-    """The largest divergence over all numbers of common keys, both ways."""
-    hidden = 1 - float(law.tail(threshold - 1))
-    found = []
-    for common in range(moved + 1):
-        suppressed = hidden ** (moved - common)
-        gamma = math.log(suppressed)
-        found.append(1 - suppressed + suppressed * exact_hs(law, common, epsilon - gamma))
-        found.append(exact_hs(law, common, epsilon + gamma))
-    return max(found)
 
 
 def mechanism(budget: Budget, moved: int) -> GaussianSparseHistogram:
@@ -60,7 +30,7 @@ def mechanism(budget: Budget, moved: int) -> GaussianSparseHistogram:
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_exact_divergence_is_at_most_delta_and_close_to_it(budget: Budget, moved: int) -> None:
     found = mechanism(budget, moved)
-    spent = worst(found.law, found.threshold, budget.epsilon, moved)
+    spent = many_keys_divergence(found.noise, found.threshold, budget.epsilon, moved)
     assert spent <= budget.delta
     if budget.epsilon <= 1:  # else sigma is so small that one step of the lattice is a large one
         assert spent >= 0.9 * budget.delta
@@ -70,18 +40,18 @@ def test_exact_divergence_is_at_most_delta_and_close_to_it(budget: Budget, moved
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_one_lower_threshold_and_less_noise_are_refuted(budget: Budget, moved: int) -> None:
     found = mechanism(budget, moved)
-    assert worst(found.law, found.threshold - 1, budget.epsilon, moved) > budget.delta
-    less = DiscreteGaussian(0.98 * float(found.law.sigma))
-    assert worst(less, found.threshold, budget.epsilon, moved) > budget.delta
+    assert many_keys_divergence(found.noise, found.threshold - 1, budget.epsilon, moved) > budget.delta
+    less = DiscreteGaussian(0.98 * float(found.noise.sigma))
+    assert many_keys_divergence(less, found.threshold, budget.epsilon, moved) > budget.delta
 
 
 def test_the_continuous_calibration_exceeds_delta_on_the_integers() -> None:
-    assert exact_hs(DiscreteGaussian(4.2247), 1, 1.0) == pytest.approx(1.0187e-6, rel=1e-3)
-    assert exact_hs(DiscreteGaussian(4.231), 1, 1.0) <= 1e-6
+    assert gaussian_divergence(DiscreteGaussian(4.2247), 1, 1.0) == pytest.approx(1.0187e-6, rel=1e-3)
+    assert gaussian_divergence(DiscreteGaussian(4.231), 1, 1.0) <= 1e-6
 
 
 def test_the_divergence_is_not_monotone_in_sigma() -> None:
-    values = [exact_hs(DiscreteGaussian(sigma), 1, 3.0) for sigma in np.linspace(0.9, 1.3, 200)]
+    values = [gaussian_divergence(DiscreteGaussian(sigma), 1, 3.0) for sigma in np.linspace(0.9, 1.3, 200)]
     assert any(later > earlier for earlier, later in pairwise(values))
 
 
@@ -89,7 +59,7 @@ def test_the_divergence_is_not_monotone_in_sigma() -> None:
 @pytest.mark.parametrize("sigma", [0.4, 0.7, 1.0, 1.7, 2.9, 3.0, 6.5])
 @pytest.mark.parametrize("common", [1, 2, 3, 10, 40])
 def test_the_bound_is_above_the_exact_divergence_and_close(common: int, sigma: float, epsilon: float) -> None:
-    exact = exact_hs(DiscreteGaussian(sigma), common, epsilon)
+    exact = gaussian_divergence(DiscreteGaussian(sigma), common, epsilon)
     bound = math.exp(log_hockey_stick(np.array([float(common)]), epsilon, sigma)[0])
     if exact > 1e-18:
         assert bound >= exact * (1 - 1e-10)
@@ -102,8 +72,8 @@ def test_many_keys_keep_their_budget_exactly_too(moved: int) -> None:
     """Where the proved bound decides, the exact convolution agrees."""
     budget = Budget(1.0, 1e-6)
     found = mechanism(budget, moved)
-    spent = [exact_hs(found.law, common, 1.0) for common in (moved // 2, moved - 1, moved)]
-    hidden = float(found.law.tail(found.threshold - 1))
+    spent = [gaussian_divergence(found.noise, common, 1.0) for common in (moved // 2, moved - 1, moved)]
+    hidden = float(found.noise.tail(found.threshold - 1))
     totals = [
         hs_j + isolated * hidden for hs_j, isolated in zip(spent, (moved - moved // 2, 1, 0), strict=True)
     ]
@@ -125,9 +95,9 @@ def test_outputs_enumerated_one_by_one_keep_the_budget(counts: tuple[int, int]) 
     """Nothing assumed: every pair of published values, before and after both counts rise by one."""
     budget = Budget(2.0, 1e-3)
     found = mechanism(budget, 2)
-    last = 14 + found.law.two_sided(1e-14)
+    last = 14 + found.noise.two_sided(1e-14)
     laws = [
-        np.outer(*(thresholded(found.law, count + step, found.threshold, last) for count in counts))
+        np.outer(*(thresholded(found.noise, count + step, found.threshold, last) for count in counts))
         for step in (0, 1)
     ]
     for p, q in (laws, laws[::-1]):
@@ -139,10 +109,10 @@ def test_laplace_keeps_its_budget_and_one_lower_is_refuted(budget: Budget) -> No
     found = LaplaceManyKeys(budget, Public(moved=2))
     for counts in product((0, 1, found.threshold, found.threshold + 3), repeat=2):
         sides = [{f"k{i}": count + step for i, count in enumerate(counts) if count + step} for step in (0, 1)]
-        law = hs.Thresholded(found.law, found.threshold, budget.epsilon, budget.delta)
+        law = hs.NoisyThreshold(found.noise, found.threshold, budget.epsilon, budget.delta)
         for pair in (sides, sides[::-1]):
             assert hs.independent(law, (pair[0], pair[1]))[1] <= budget.delta
-    tight = Budget(budget.epsilon, (1 - (1 - float(found.law.tail(found.threshold - 1))) ** 2) * (1 + 1e-9))
+    tight = Budget(budget.epsilon, (1 - (1 - float(found.noise.tail(found.threshold - 1))) ** 2) * (1 + 1e-9))
     again = LaplaceManyKeys(tight, Public(moved=2))
-    lower = hs.Thresholded(again.law, again.threshold - 1, tight.epsilon, tight.delta)
+    lower = hs.NoisyThreshold(again.noise, again.threshold - 1, tight.epsilon, tight.delta)
     assert hs.independent(lower, ({"k0": 1, "k1": 1}, {}))[0] > tight.delta

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from tests.privacy.hierarchy_laws import (
     NodeTest,
-    SharedNoise,
     Tree,
-    attained,
     both_ways,
     chain,
     failures,
     worst_product,
 )
+from tests.privacy.twins.papers import SharedNoise, on_integers
 
+from hushcount.audit.moved import path_divergence
 from hushcount.mechanisms.hierarchy.chains import Failures, calibrate, chain_delta, chains, laplace
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
@@ -91,8 +91,8 @@ def test_recursion_products_and_bound_agree(
 @pytest.mark.parametrize(("kind", "tests"), [(laplace, 16), (DiscreteGaussian, 8), (DiscreteGaussian, 16)])
 def test_recursion_and_bound_agree_on_long_paths(kind: type, tests: int) -> None:
     found = chains(kind, tests, Budget(1.0, 1e-6))[0]
-    failing = Failures.of(found.law, found.threshold)
-    smaller_first, larger_first = chain(found.law, found.threshold, tests, 1.0)
+    failing = Failures.of(found.noise, found.threshold)
+    smaller_first, larger_first = chain(found.noise, found.threshold, tests, 1.0)
     assert failing.all_fail(tests, 1.0) == pytest.approx(smaller_first, rel=5e-3, abs=1e-12)
     assert failing.some_succeeds(tests, 1.0) == pytest.approx(larger_first, rel=1e-6)
 
@@ -102,10 +102,10 @@ def test_recursion_and_bound_agree_on_long_paths(kind: type, tests: int) -> None
 def test_one_lower_threshold_and_less_noise_are_refuted(budget: Budget, tests: int) -> None:
     """By data whose divergence is known exactly."""
     found = calibrate(tests, budget)
-    law, epsilon, delta = found.law, budget.epsilon, budget.delta
-    assert attained(law, found.threshold, tests, epsilon) <= delta
-    assert attained(law, found.threshold - 1, tests, epsilon) > delta
-    assert attained(_scaled(law, Fraction(9, 10)), found.threshold, tests, epsilon) > delta
+    law, epsilon, delta = found.noise, budget.epsilon, budget.delta
+    assert path_divergence(law, found.threshold, tests, epsilon) <= delta
+    assert path_divergence(law, found.threshold - 1, tests, epsilon) > delta
+    assert path_divergence(_scaled(law, Fraction(9, 10)), found.threshold, tests, epsilon) > delta
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
@@ -113,8 +113,8 @@ def test_one_lower_threshold_and_less_noise_are_refuted(budget: Budget, tests: i
 def test_a_high_threshold_does_not_pay_for_less_noise(budget: Budget, tests: int) -> None:
     for kind in (laplace, DiscreteGaussian):
         found = chains(kind, tests, budget)[0]
-        less = _scaled(found.law, Fraction(9, 10))
-        assert attained(less, 10 * found.threshold, tests, budget.epsilon) > budget.delta
+        less = _scaled(found.noise, Fraction(9, 10))
+        assert path_divergence(less, 10 * found.threshold, tests, budget.epsilon) > budget.delta
 
 
 def test_printed_algorithm_1_is_refuted() -> None:
@@ -129,23 +129,17 @@ def test_printed_algorithm_1_is_refuted() -> None:
 
 
 def test_printed_algorithm_1_on_the_integers_is_refuted() -> None:
-    assert _on_integers(DiscreteLaplace(0.5), DiscreteLaplace(0.25)).attack(0, 100, 5, EPSILON) > 2e-3
-    assert _on_integers(DiscreteLaplace(0.5), DiscreteLaplace(0.25)).attack(-6, 1000, 32, EPSILON) > 1.2e-3
+    assert on_integers(DiscreteLaplace(0.5), DiscreteLaplace(0.25)).attack(0, 100, 5, EPSILON) > 2e-3
+    assert on_integers(DiscreteLaplace(0.5), DiscreteLaplace(0.25)).attack(-6, 1000, 32, EPSILON) > 1.2e-3
 
 
 @pytest.mark.parametrize(("tests", "nodes"), [(5, 100), (32, 1000)])
 def test_the_attack_on_ours_stays_below_delta(tests: int, nodes: int) -> None:
     budget = Budget(1.0, 1e-6)
     mechanism = HierarchyRelease(budget, Public(height=tests - 1))
-    ours = SharedNoise(np.zeros(1), np.ones(1), lambda t: np.asarray(mechanism.law.tail(1 - _whole(t))))
+    ours = SharedNoise(np.zeros(1), np.ones(1), lambda t: np.asarray(mechanism.noise.tail(1 - _whole(t))))
     found = [ours.attack(residual, nodes, tests, budget.epsilon) for residual in range(-80, 80)]
     assert 0.8 * budget.delta <= max(found) <= budget.delta
-
-
-def _on_integers(shared: Distribution, fresh: Distribution) -> SharedNoise:
-    places = np.arange(-80, 81)
-    weights = np.asarray(shared.pmf(places))
-    return SharedNoise(places.astype(float), weights, lambda t: np.asarray(fresh.tail(1 - _whole(t))))
 
 
 def _whole(t: np.ndarray) -> np.ndarray:

@@ -4,21 +4,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
-from tests.privacy import hockey_stick as hs
-from tests.privacy.cases import STATES, neighbours
-from tests.privacy.hockey_stick import Floats
-from tests.privacy.loss_grid import Losses, composed, down, losses, step_of, up
-from tests.privacy.test_gaussian import exact_hs
-from tests.privacy.test_space_saving import moves, summary
+from tests.privacy.test_space_saving import summary
 
+from hushcount.audit import laws as hs
+from hushcount.audit.loss_grid import down, kind_of, levels_divergence, up
+from hushcount.audit.moved import gaussian_divergence
+from hushcount.audit.neighbours import STATES, neighbours
 from hushcount.mechanisms.hierarchy import levels as calibration
 from hushcount.mechanisms.hierarchy.levels import GaussianLevels, LaplaceLevels, LevelNoise
 from hushcount.noise.gaussian import DiscreteGaussian
@@ -27,67 +25,27 @@ from hushcount.privacy import Budget
 from hushcount.sketches.levels import HierarchySketch
 
 Pair = tuple[hs.Summary, hs.Summary]
-Kind = tuple[tuple[int, int], tuple[tuple[int, ...], ...]]
-Rounded = Callable[[Floats], Floats]
 
 
-def tight(noise: LevelNoise, epsilon: float, height: int, threshold: int) -> hs.Thresholded:
+def tight(noise: LevelNoise, epsilon: float, height: int, threshold: int) -> hs.NoisyThreshold:
     """The budget that the theorem just allows for this noise and threshold."""
     delta = calibration.spent(noise, noise.divergences(height + 1, epsilon), threshold)
     assert delta < 0.2
-    return hs.Thresholded(noise.law, threshold, epsilon, delta)  # type: ignore[arg-type]
+    return hs.NoisyThreshold(noise.distribution, threshold, epsilon, delta)  # type: ignore[arg-type]
 
 
 LAPLACE, GAUSSIAN = LaplaceLevels(0.75), GaussianLevels(2.25)
 CASES = [tight(LAPLACE, 1.5, 2, 11), tight(GAUSSIAN, 1.5, 2, 12), tight(LaplaceLevels(0.5), 1.5, 2, 14)]
 
 
-@cache
-def level(release: hs.Thresholded, kind: Kind, rounded: Rounded) -> Losses:
-    """What one level publishes: the noisy floor, and each count that is `threshold` above it."""
-    floors, counts = kind
-    sides = [{f"n{i}": pair[side] for i, pair in enumerate(counts) if pair[side] >= 0} for side in (0, 1)]
-    values = np.arange(min(floors) - release.span, max(floors) + release.span + 1)
-    weights = [np.asarray(release.law.pmf(values - floor)) for floor in floors]
-    parts = []
-    for index, noisy in enumerate(values.tolist()):
-        p, q = hs.together(hs.key_pairs(release, noisy + release.threshold, (sides[0], sides[1])))
-        parts.append((p * weights[0][index], q * weights[1][index]))
-    p, q = (np.concatenate(side) for side in zip(*parts, strict=True))
-    return losses((p, q), step_of(release.law), rounded)
-
-
-@cache
-def root(release: hs.Thresholded, step: int, rounded: Rounded) -> Losses:
-    """The noisy number of events; one stream has `step` more than the other."""
-    values = np.arange(-release.span - 1, release.span + 2)
-    p, q = (np.asarray(release.law.pmf(values + moved)) for moved in (0, step))
-    return losses((p, q), step_of(release.law), rounded)
-
-
-def kind_of(more: hs.Summary, less: hs.Summary) -> Kind:
-    """A pair of summaries up to the names of its nodes and a common shift of all counts; -1 is not there."""
-    low = min(more.floor, less.floor)
-    shifted = [tuple(count - low if count >= 0 else -1 for count in pair) for pair in moves(more, less)]
-    return (more.floor - low, less.floor - low), tuple(sorted(shifted))
-
-
-def divergence(release: hs.Thresholded, pairs: Sequence[Pair], rounded: Rounded, step: int = 1) -> float:
-    """HS of everything that is published, root included; bounded above or below."""
-    parts = [root(release, step, rounded), *(level(release, kind_of(*pair), rounded) for pair in pairs)]
-    noises = 1 + sum(1 + len(more.counts) for more, _ in pairs)
-    found = composed(parts).divergence(release.epsilon)
-    return found + noises * release.beyond if rounded is up else found
-
-
-def keeps(release: hs.Thresholded, pairs: Sequence[Pair]) -> bool:
+def keeps(release: hs.NoisyThreshold, pairs: Sequence[Pair]) -> bool:
     backwards = [(less, more) for more, less in pairs]
-    worst = max(divergence(release, pairs, up), divergence(release, backwards, up, step=-1))
+    worst = max(levels_divergence(release, pairs, up), levels_divergence(release, backwards, up, step=-1))
     return worst <= release.delta
 
 
 @pytest.mark.parametrize("release", CASES, ids=str)
-def test_every_pair_of_states_keeps_the_budget(release: hs.Thresholded) -> None:
+def test_every_pair_of_states_keeps_the_budget(release: hs.NoisyThreshold) -> None:
     for states in combinations_with_replacement(STATES, 2):
         own = [list(neighbours(state, release.threshold, 0)) for state in states]
         for pairs in product(*(choices[:3] for choices in own)):
@@ -95,7 +53,7 @@ def test_every_pair_of_states_keeps_the_budget(release: hs.Thresholded) -> None:
 
 
 @pytest.mark.parametrize("release", CASES, ids=str)
-def test_unmoved_nodes_beside_them_keep_the_budget(release: hs.Thresholded) -> None:
+def test_unmoved_nodes_beside_them_keep_the_budget(release: hs.NoisyThreshold) -> None:
     for state in STATES:
         pairs = list(neighbours(state, release.threshold, 1))
         assert keeps(release, (pairs[1], pairs[-1]))
@@ -112,7 +70,9 @@ def leaf_pairs() -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
 
 @pytest.mark.parametrize("counters", [2, 3])
 @pytest.mark.parametrize("release", CASES[:2], ids=str)
-def test_all_short_streams_over_a_small_tree_keep_the_budget(release: hs.Thresholded, counters: int) -> None:
+def test_all_short_streams_over_a_small_tree_keep_the_budget(
+    release: hs.NoisyThreshold, counters: int
+) -> None:
     """From the leaves to the output law of root, branches and leaves, nothing assumed in between."""
     seen = set()
     for stream, shorter in leaf_pairs():
@@ -132,7 +92,7 @@ def test_all_short_streams_over_a_small_tree_keep_the_budget(release: hs.Thresho
 @pytest.mark.parametrize("budget", [Budget(2.0, 1e-6), Budget(3.0, 1e-4)], ids=str)
 def test_the_chosen_noise_keeps_its_budget_with_all_levels_in_one_state(budget: Budget, height: int) -> None:
     found = calibration.calibrated_levels(budget.epsilon, budget.delta, height)
-    release = hs.Thresholded(found.noise.law, found.threshold, budget.epsilon, budget.delta)  # type: ignore[arg-type]
+    release = hs.NoisyThreshold(found.noise.distribution, found.threshold, budget.epsilon, budget.delta)  # type: ignore[arg-type]
     for state in STATES:
         pair = next(neighbours(state, release.threshold, 0))
         assert keeps(release, [pair] * height)
@@ -144,9 +104,9 @@ def test_a_threshold_one_lower_is_refuted(height: int) -> None:
     noise = LaplaceLevels(1 / (height + 1))
     release = tight(noise, 1.0, height, 12 * (height + 1))
     pairs = [next(neighbours("S6", release.threshold, 0))] * height
-    assert divergence(release, pairs, down) > 0.9 * release.delta
-    lower = hs.Thresholded(release.law, release.threshold - 1, release.epsilon, release.delta)
-    assert divergence(lower, pairs, down) > release.delta
+    assert levels_divergence(release, pairs, down) > 0.9 * release.delta
+    lower = hs.NoisyThreshold(release.law, release.threshold - 1, release.epsilon, release.delta)
+    assert levels_divergence(lower, pairs, down) > release.delta
 
 
 @pytest.mark.parametrize("height", [2, 4])
@@ -157,8 +117,8 @@ def test_the_threshold_of_one_level_alone_is_refuted_for_several(height: int) ->
     while found.noise.isolated_tail(alone) > 1.5 * spare:
         alone += 1
     assert alone < found.threshold
-    twin = hs.Thresholded(found.noise.law, alone, 1.0, 1e-6)  # type: ignore[arg-type]
-    assert divergence(twin, [next(neighbours("S6", alone, 0))] * height, down) > 1e-6
+    twin = hs.NoisyThreshold(found.noise.distribution, alone, 1.0, 1e-6)  # type: ignore[arg-type]
+    assert levels_divergence(twin, [next(neighbours("S6", alone, 0))] * height, down) > 1e-6
 
 
 @pytest.mark.parametrize("height", [4, 32])
@@ -166,19 +126,19 @@ def test_noise_for_the_levels_without_the_root_is_refuted(height: int) -> None:
     """The number of events moves too: with all floors moved that is one count more."""
     found = calibration.calibrated_levels(1.0, 1e-6, height)
     assert isinstance(found.noise, GaussianLevels)
-    assert exact_hs(found.noise.law, height + 1, 1.0) <= 1e-6
+    assert gaussian_divergence(found.noise.distribution, height + 1, 1.0) <= 1e-6
     without = calibration.gaussian.least_sigma(1.0, 1e-6, height)
-    assert exact_hs(DiscreteGaussian(without), height + 1, 1.0) > 1e-6
+    assert gaussian_divergence(DiscreteGaussian(without), height + 1, 1.0) > 1e-6
 
 
 @pytest.mark.parametrize(
     "noise", [LAPLACE, LaplaceLevels(0.1), GAUSSIAN, GaussianLevels(0.8), GaussianLevels(9.6)]
 )
 def test_tails_are_bounds_and_close(noise: LevelNoise) -> None:
-    span = noise.law.two_sided(1e-18)
-    pmf = np.asarray(noise.law.pmf(np.arange(-span, span + 1)))
+    span = noise.distribution.two_sided(1e-18)
+    pmf = np.asarray(noise.distribution.pmf(np.arange(-span, span + 1)))
     difference = np.convolve(pmf, pmf)
-    sds = math.sqrt(noise.law.variance)
+    sds = math.sqrt(noise.distribution.variance)
     for least in (1, 2, 5, math.ceil(3 * sds), math.ceil(6 * sds)):
         exact = float(difference[2 * span + least :].sum())
         assert exact * (1 - 1e-9) <= noise.difference_tail(least) <= 1.3 * exact
@@ -189,9 +149,9 @@ def test_tails_are_bounds_and_close(noise: LevelNoise) -> None:
 
 def isolated(noise: LevelNoise, threshold: int) -> float:
     """P[max(1 + z1 - z0, z2 - z0) >= threshold], summed over z0."""
-    shared = np.arange(-noise.law.two_sided(1e-18), noise.law.two_sided(1e-18) + 1)
-    one, two = (np.asarray(noise.law.tail(shared + threshold - up)) for up in (1, 0))
-    return float((np.asarray(noise.law.pmf(shared)) * (one + two - one * two)).sum())
+    shared = np.arange(-noise.distribution.two_sided(1e-18), noise.distribution.two_sided(1e-18) + 1)
+    one, two = (np.asarray(noise.distribution.tail(shared + threshold - up)) for up in (1, 0))
+    return float((np.asarray(noise.distribution.pmf(shared)) * (one + two - one * two)).sum())
 
 
 # Biswas et al. 2024, Algorithm 3
@@ -250,8 +210,8 @@ def test_ours_keeps_its_budget_where_all_counters_move_together() -> None:
     """Given the noisy floor, a node with the same count is published alike: only the floors move."""
     found = calibration.calibrated_levels(EPSILON, 1e-6, HEIGHT)
     assert isinstance(found.noise, GaussianLevels)
-    assert exact_hs(found.noise.law, HEIGHT + 1, EPSILON) <= 1e-6
-    release = hs.Thresholded(found.noise.law, found.threshold, EPSILON, 1e-6)  # type: ignore[arg-type]
+    assert gaussian_divergence(found.noise.distribution, HEIGHT + 1, EPSILON) <= 1e-6
+    release = hs.NoisyThreshold(found.noise.distribution, found.threshold, EPSILON, 1e-6)  # type: ignore[arg-type]
     counts = {f"n{index}": KAPPA for index in range(3)}
     pairs = [(hs.Summary(1, counts), hs.Summary(0, counts))] * HEIGHT
     assert keeps(release, pairs)

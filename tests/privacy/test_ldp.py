@@ -15,9 +15,8 @@ from hushcount.ldp.client.state import ClientState
 from hushcount.ldp.wire.encodings import Integers
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import Manifest
-from hushcount.ldp.wire.questions import KINDS, Chunk, CodeBit, Prefix
+from hushcount.ldp.wire.questions import KINDS, Chunk, CodeBit, Prefix, TaggedPrefix
 from hushcount.ldp.wire.response import ONE, exp_below, respond, response_probability
-from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
 
 ALL = 1 << 32
 HALF = 1 << 31

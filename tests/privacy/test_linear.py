@@ -11,20 +11,18 @@ import numpy as np
 import pytest
 from tests.privacy.envelope_reference import (
     OneRow,
-    Printed,
     cells_divergence,
     envelope_divergence,
     gaussian_by_convolution,
-    least_of,
     shifted,
     streams,
-    track,
 )
-from tests.privacy.hockey_stick import hockey_stick
+from tests.privacy.twins.papers import Printed, arrival_law, track
 
+from hushcount.audit.laws import hockey_stick
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
 from hushcount.mechanisms.linear.calibration import (
-    cell_law,
+    cell_noise,
     envelope_beta,
     envelope_of,
     gaussian_divergence,
@@ -40,7 +38,7 @@ Estimate = Callable[[int, str, int], int]
 @pytest.mark.parametrize("weight", [1, 3])
 def test_laplace_cells_are_pure(depth: int, weight: int) -> None:
     """One event moves `depth` cells, not twice as many: scale depth / epsilon is enough, and needed."""
-    law = cell_law(COUNT_MIN, depth, weight, 1.0, 0.0)
+    law = cell_noise(COUNT_MIN, depth, weight, 1.0, 0.0)
     assert isinstance(law, DiscreteLaplace)
     for moved in range(1, weight + 1):
         assert cells_divergence(law, [moved] * depth, 1.0, 40 * depth * weight) < 1e-14
@@ -92,7 +90,7 @@ def one_row(kind: str, epsilon: float, delta: float, events: int, lower: int = 0
     width, counters = 1 << 16, 2
     signed = kind == COUNT_SKETCH
     share = delta / 2 if signed else delta
-    law = cell_law(kind, 1, 1, epsilon, share)
+    law = cell_noise(kind, 1, 1, epsilon, share)
     beta = envelope_beta(events, epsilon, share)
     plan = envelope_of((kind, 1, width), (events, counters), beta, law)
     return OneRow(law, plan.threshold - lower, counters, width, epsilon, signed)
@@ -195,19 +193,7 @@ def test_the_printed_lemma_is_refuted_by_noise_alone() -> None:
 
 def arrival_divergence(depth: int, arrival_test: bool) -> float:
     """y, z, y against y, z, which share every cell: HS over the least noise, at the worst threshold."""
-    law = DiscreteLaplace(Fraction(1, depth))
-    values, chances = least_of(law, depth, 60 * depth)
-    threshold = int(values[chances.argmax()]) + 2
-
-    def output_law(stream: list[str]) -> dict[tuple[tuple[str, int], ...], float]:
-        found: dict[tuple[tuple[str, int], ...], float] = {}
-        for noise, chance in zip(values.tolist(), chances.tolist(), strict=True):
-            release = Printed(2, threshold, arrival_test)
-            out = tuple(sorted(release.release(stream, lambda time, *_, z=noise: time + z).items()))
-            found[out] = found.get(out, 0.0) + chance
-        return found
-
-    longer, shorter = output_law(["y", "z", "y"]), output_law(["y", "z"])
+    longer, shorter = (arrival_law(stream, depth, arrival_test) for stream in (["y", "z", "y"], ["y", "z"]))
     return sum(max(chance - math.e * shorter.get(out, 0.0), 0.0) for out, chance in longer.items())
 
 
@@ -246,5 +232,5 @@ def test_estimates_made_before_the_end_are_refuted_on_average_over_the_hash() ->
 
 
 def test_the_kinds_have_their_noise() -> None:
-    assert cell_law(COUNT_MIN, 5, 2, 1.0, 0.0) == DiscreteLaplace(Fraction(1, 10))
-    assert isinstance(cell_law(COUNT_SKETCH, 5, 1, 1.0, 1e-6), DiscreteGaussian)
+    assert cell_noise(COUNT_MIN, 5, 2, 1.0, 0.0) == DiscreteLaplace(Fraction(1, 10))
+    assert isinstance(cell_noise(COUNT_SKETCH, 5, 1, 1.0, 1e-6), DiscreteGaussian)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.privacy import hockey_stick as hs
-from tests.privacy.cases import STATES, both_ways, neighbours
 
+from hushcount.audit import laws as hs
+from hushcount.audit.neighbours import STATES, both_ways, neighbours
 from hushcount.mechanisms.counters.misra_gries import (
     ChanRelease,
     PrivateMisraGries,
@@ -36,9 +36,9 @@ def tight_standard(epsilon: float, threshold: int) -> Budget:
 STANDARD_TIGHT = [tight_standard(1.0, 9), tight_standard(2.0, 5)]
 
 
-def law_of(mechanism: Any, lower: int = 0) -> hs.Thresholded:
+def law_of(mechanism: Any, lower: int = 0) -> hs.NoisyThreshold:
     budget = mechanism.budget
-    return hs.Thresholded(mechanism.law, mechanism.threshold - lower, budget.epsilon, budget.delta)
+    return hs.NoisyThreshold(mechanism.noise, mechanism.threshold - lower, budget.epsilon, budget.delta)
 
 
 def shared_hs(mechanism: Any, more: hs.Summary, less: hs.Summary, least: int) -> hs.Bracket:

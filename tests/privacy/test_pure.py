@@ -6,7 +6,6 @@ That neighbouring y differ by at most 2k - 1 (or 1) in l1 is checked over all sh
 from __future__ import annotations
 
 import math
-from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +15,7 @@ from tests import reference
 from tests.seeded_bits import SeededBits
 
 import hushcount as hc
+from hushcount.audit.moved import largest_of
 from hushcount.errors import ParameterError
 from hushcount.jobs.release import release
 from hushcount.keys.domains import IntegerRange, KnownKeys
@@ -40,27 +40,8 @@ def test_the_reduction_equals_the_oracle():
 
 def test_the_noise_is_scaled_to_the_sensitivity():
     public = Public(candidates=5, parts=6, max_events=100, domain=IntegerRange(0, 9))
-    assert float(PureRelease(Budget.pure(1.8), public).law.epsilon) == pytest.approx(1.8 / 9)
-    assert BoundedPureRelease(Budget.pure(1.8), public).law.epsilon == 1.8
-
-
-def top_law(y: tuple[int, ...], epsilon: float) -> dict[tuple[int, int], float]:
-    """P[(place, value) is the largest], ties uniform, by summing over all noise."""
-    law = DiscreteLaplace(epsilon)
-    span = 60
-    values = np.arange(-span, span + 4)
-    pmf = np.stack([np.asarray(law.pmf(values - one)) for one in y])
-    less = np.stack([1 - np.asarray(law.tail(values - one)) for one in y])
-    found: dict[tuple[int, int], float] = {}
-    for place in range(len(y)):
-        others = [index for index in range(len(y)) if index != place]
-        total = np.zeros(len(values))
-        for tied in product((False, True), repeat=len(others)):
-            parts = [pmf[o] if t else less[o] for o, t in zip(others, tied, strict=True)]
-            total += np.prod(parts, axis=0) / (1 + sum(tied))
-        for value, probability in zip(values.tolist(), (total * pmf[place]).tolist(), strict=True):
-            found[place, value] = probability
-    return found
+    assert float(PureRelease(Budget.pure(1.8), public).noise.epsilon) == pytest.approx(1.8 / 9)
+    assert BoundedPureRelease(Budget.pure(1.8), public).noise.epsilon == 1.8
 
 
 @pytest.mark.parametrize("y", [(0, 0, 0), (2, 0, 0), (3, 2, 1)])
@@ -82,22 +63,22 @@ def test_what_is_published_has_the_law_of_noise_on_every_key(y):
         rest = size - sum(means)
         return stats.chisquare([*counts, size - sum(counts)], [*means, rest]).pvalue > 1e-9
 
-    assert accepts(top_law(y, epsilon))
-    assert not accepts(top_law(y, 0.8))
-    assert not accepts(top_law(y, 1.25))
+    assert accepts(largest_of(y, DiscreteLaplace(epsilon)))
+    assert not accepts(largest_of(y, DiscreteLaplace(0.8)))
+    assert not accepts(largest_of(y, DiscreteLaplace(1.25)))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_neighbouring_laws_are_within_exp_epsilon(epsilon):
     """k = 1: y of (a) is 1, of (a, a) is 2, of nothing 0; sensitivity 2k - 1 = 1."""
-    laws = [top_law((y, 0, 0), epsilon) for y in (0, 1, 2)]
+    laws = [largest_of((y, 0, 0), DiscreteLaplace(epsilon)) for y in (0, 1, 2)]
     for one, other in ((0, 1), (1, 0), (1, 2), (2, 1)):
         for case, p in laws[one].items():
             if p > 1e-14:
                 assert p <= math.exp(epsilon) * laws[other][case] * (1 + 1e-9)
     worst = max(laws[1][case] / laws[0][case] for case in laws[0] if laws[0][case] > 1e-14)
     assert worst > math.exp(0.9 * epsilon)
-    doubled = top_law((2, 0, 0), epsilon)
+    doubled = largest_of((2, 0, 0), DiscreteLaplace(epsilon))
     assert max(doubled[case] / laws[0][case] for case in laws[0] if laws[0][case] > 1e-14) > math.exp(
         1.5 * epsilon
     )

@@ -8,9 +8,10 @@ from itertools import pairwise
 import pytest
 from tests.privacy import sample_reference as reference
 from tests.privacy.sample_cases import DELTA, RATIO, SAMPLING
+from tests.reference.listed import Listed
 
 from hushcount.mechanisms.sampling.rows import Grid, SampleRows, keys_grid
-from hushcount.mechanisms.sampling.schemes import Listed, Ppswor
+from hushcount.mechanisms.sampling.schemes import Ppswor
 from hushcount.privacy import Budget
 
 

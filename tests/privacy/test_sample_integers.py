@@ -108,7 +108,8 @@ def test_ratio_is_just_below_the_exponential_of_epsilon(budget):
     grid = values_grid(Budget(*budget))
     with localcontext() as context:
         context.prec = 80
-        exponential = Fraction(Decimal(budget[0]).exp())
+        as_typed = min(Decimal(budget[0]), Decimal(repr(budget[0])))
+        exponential = Fraction(as_typed.exp())
     ratio = Fraction(grid.ratio, 1 << grid.shift)
     assert exponential * (1 - Fraction(1, 1 << 100)) < ratio < exponential
 

@@ -6,10 +6,11 @@ import math
 
 import pytest
 from tests import reference
-from tests.privacy import hockey_stick as hs
-from tests.privacy.cases import STATES, both_ways, neighbours
 from tests.privacy.test_neighbours import deletions, streams_up_to_renaming
+from tests.privacy.twins.papers import dpss_threshold
 
+from hushcount.audit import laws as hs
+from hushcount.audit.neighbours import STATES, both_ways, neighbours
 from hushcount.mechanisms.counters.floor import BoundedLengthRelease, FloorRelease
 from hushcount.noise import tails
 from hushcount.noise.laplace import DiscreteLaplace
@@ -26,9 +27,9 @@ TIGHT = [tight(1.0, 9), tight(2.0, 4), tight(0.3, 3)]
 BUDGETS = [Budget(1.0, 1e-6), Budget(0.5, 1e-3), Budget(3.0, 1e-9), *TIGHT]
 
 
-def law_of(mechanism: FloorRelease | BoundedLengthRelease, lower: int = 0) -> hs.Thresholded:
+def law_of(mechanism: FloorRelease | BoundedLengthRelease, lower: int = 0) -> hs.NoisyThreshold:
     budget = mechanism.budget
-    return hs.Thresholded(mechanism.law, mechanism.threshold - lower, budget.epsilon, budget.delta)
+    return hs.NoisyThreshold(mechanism.noise, mechanism.threshold - lower, budget.epsilon, budget.delta)
 
 
 def floor_hs(mechanism: FloorRelease, more: hs.Summary, less: hs.Summary) -> float:
@@ -100,7 +101,7 @@ def test_insertion_order_ties_are_refuted_by_their_output() -> None:
 
 def test_all_tracked_keys_as_candidates_are_refuted() -> None:
     """With the key next in line among them, the floor and that key move together: twice epsilon."""
-    everything = hs.Thresholded(DiscreteLaplace(1.0), -60, 1.0, 1e-6)
+    everything = hs.NoisyThreshold(DiscreteLaplace(1.0), -60, 1.0, 1e-6)
     more, less = hs.Summary(101, {"next": 101}), hs.Summary(100, {"next": 100})
     low, _ = hs.floor_release(everything, more, less)
     assert low > 0.1
@@ -137,16 +138,11 @@ def test_dpss_with_the_exact_length_in_its_threshold_is_refuted() -> None:
     Removing one of the other 150 events lowers the threshold; a value between the two thresholds can only
     come from the shorter stream.
     """
-    epsilon, delta = 1.0, 1e-6
-
-    def threshold(events: int) -> float:
-        margin = math.log(2 / delta) / epsilon
-        return max(events / 10 - margin, events / 20 + 1 + margin)
 
     def laplace_tail(value: float) -> float:
-        return math.exp(-epsilon * value) / 2
+        return math.exp(-value) / 2
 
-    between = laplace_tail(threshold(1999) - 185) - laplace_tail(threshold(2000) - 185)
+    between = laplace_tail(dpss_threshold(1999) - 185) - laplace_tail(dpss_threshold(2000) - 185)
     assert tails.any_of(10, between) > 0.2789
 
 
@@ -155,5 +151,5 @@ def test_the_exact_length_is_refuted_on_the_integers_too() -> None:
     budget = Budget(1.0, 1e-6)
     longer, shorter = bounded(budget, 2000, 20), bounded(budget, 1999, 20)
     assert longer.threshold == shorter.threshold + 1
-    value = float(longer.law.pmf(0))  # a key at the lower threshold is published with exactly that count
+    value = float(longer.noise.pmf(0))  # a key at the lower threshold is published with exactly that count
     assert tails.any_of(10, value) > 0.99

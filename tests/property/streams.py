@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled.hashing import hash_bytes, mix
+from hushcount.compiled._kernels.hashing import hash_bytes, mix
 from hushcount.sketches._kernels import table as layout
 
 EXTREMES = [0, -1, 1, -(2**63), 2**63 - 1, 2**32, -(2**32), 255, 256]

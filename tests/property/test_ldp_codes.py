@@ -3,9 +3,10 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.ldp_reference import distance
 
 from hushcount.ldp.server.codewords import decode, signs
-from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, codeword_bit, distance, encode
+from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, codeword_bit, encode
 
 messages = st.integers(0, (1 << MESSAGE_BITS) - 1)
 signals = st.lists(st.integers(-8, 8), min_size=LENGTH, max_size=LENGTH)

@@ -8,10 +8,10 @@ from itertools import accumulate, pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference.listed import Listed
 
 from hushcount.mechanisms.sampling.filter import OPEN, uniform_bounds, walk
 from hushcount.mechanisms.sampling.rows import SampleRows, values_grid
-from hushcount.mechanisms.sampling.schemes import Listed
 from hushcount.privacy import Budget
 
 BUDGETS = st.builds(Budget, st.floats(0.2, 20), st.floats(-14, -0.05).map(lambda exponent: 10.0**exponent))

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import Claim, check_shape, keep
-from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.base import keep
 from hushcount.mechanisms.sampling.rows import Grid, keys_grid, stationary_masses, values_grid
-from hushcount.mechanisms.sampling.sample import WAY_OUT, SampleError
-from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
+from hushcount.mechanisms.sampling.sample import PrivateSample, SampleError
+from hushcount.mechanisms.sampling.schemes import Scheme
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
 from hushcount.secure import below
-from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public
+from hushcount.shapes import Histogram
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -109,8 +108,7 @@ def _lowest(grid: Grid, row: BandedRow, rest: int) -> list[int]:
     return [0, *reversed(lowest)]
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateSampleBanded:
+class PrivateSampleBanded(PrivateSample):
     """Keys sampled by count with sanitised counts, by Algorithm 4 of Cohen et al. 2021.
 
     Theorem: (epsilon, delta)-DP, sampling included.
@@ -120,23 +118,17 @@ class PrivateSampleBanded:
     Proof: docs/proofs/sampling/sample.md, section 5. Checked by: tests/privacy/test_sample_integers.py
     """
 
-    budget: Budget
-    public: Public = NOTHING_PUBLIC
-    scheme: Scheme = EVERY_KEY
-    grid: Grid = field(init=False)
-
-    name: ClassVar[str] = "sample-banded"
-    accepts: ClassVar[tuple[type, ...]] = (Histogram,)
-    way_out: ClassVar[str] = WAY_OUT
-    claim: ClassVar[Claim] = Claim(
-        "private weighted sampling, row by row",
-        "Private weighted sampling (Cohen et al. 2021, Algorithm 4) is (epsilon, delta)-DP end to end.",
-        "docs/proofs/sampling/sample.md",
-        ("one event changes one count by 1", "the sampling scheme is public, its randomness secret"),
+    name = "sample-banded"
+    claim = replace(
+        PrivateSample.claim,
+        mechanism="private weighted sampling, row by row",
+        theorem="Private weighted sampling (Cohen et al. 2021, Algorithm 4) is (epsilon, delta)-DP end to"
+        " end.",
     )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "grid", keys_grid(self.budget))
+    def calibrate(self) -> None:
+        """Set the grid, and refuse a scheme that would need too many rows."""
+        self.grid = keys_grid(self.budget)
         certain = self.scheme.certain_from(self.grid.width)
         if certain is None or certain > LARGEST_COUNT:  # refused now: later it would depend on the counts
             raise ParameterError(
@@ -144,17 +136,16 @@ class PrivateSampleBanded:
                 f" got {self.scheme.name}; use PrivateSample."
             )
 
-    def release(self, shape: Histogram, bits: Bits) -> Release:
+    def draw(self, shape: Histogram, bits: Bits) -> Release:
         """Pass the rows in increasing order and draw each key at its count."""
-        check_shape(self, shape)
         values = np.zeros(len(shape.counts), dtype=np.int64)
         rows = _RowsInOrder(self.budget, self.grid, self.scheme)
         for place in np.argsort(shape.counts, kind="stable").tolist():
             row = rows.at(int(shape.counts[place]))
             values[place] = row.draw(below(self.grid.whole, bits))
         published = values >= 1
-        guarantee = self.claim.guarantee(self.budget, self.public.unit, {"scheme": self.scheme.name})
-        error = SampleError(SampleLaw.of(self.budget, self.scheme))
+        guarantee = self.guarantee(self.public.unit, scheme=self.scheme.name)
+        error = SampleError(self.budget, self.scheme)
         return Release.of(keep(shape.keys, published), values[published], guarantee, error)
 
 

@@ -28,7 +28,8 @@ FOREGROUND = INHERITED.format(disposition="SIG_DFL")
 # Saves after every batch, and says by one character each when it counts, saves or renames.
 PROGRAM = """
 import os, sys
-from hushcount.cli.main import main
+import hushcount.cli.main
+from hushcount.__main__ import main
 from hushcount.files.atomic import Outputs
 from hushcount.jobs import checkpoints
 from hushcount.sketches.space_saving import SpaceSaving
@@ -39,10 +40,10 @@ def telling(kind, name):
         os.write({handle}, b".")
         return call(*values, **options)
     setattr(kind, name, told)
+telling(sys.modules["hushcount.cli.main"], "_open_streams")
 for kind, name in ((checkpoints.Checkpoint, "save"), (SpaceSaving, "update"), (Outputs, "commit")):
     telling(kind, name)
-os.write({handle}, b".")
-sys.exit(main(sys.argv[1:]))
+sys.exit(main())
 """
 
 

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from tests.seeded_bits import SeededBits
 from tests.statistical.test_noise import FALSE_ALARM, fits_law
 
-from hushcount.hierarchies.ipv4 import Ipv4
+from hushcount.hierarchies.addresses import Ipv4
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
@@ -47,9 +47,9 @@ def test_published_residuals_have_the_noise_and_no_other(step, seed):
     mechanism, release = released(step, 1000, seed)
     assert len(release) == LEAVES
     samples = release.rows.residuals - mechanism.threshold - 1000
-    assert fits_law(samples, mechanism.law)
-    assert not fits_law(samples, scaled(mechanism.law, Fraction(9, 10)))
-    assert not fits_law(samples, scaled(mechanism.law, Fraction(11, 10)))
+    assert fits_law(samples, mechanism.noise)
+    assert not fits_law(samples, scaled(mechanism.noise, Fraction(9, 10)))
+    assert not fits_law(samples, scaled(mechanism.noise, Fraction(11, 10)))
 
 
 @pytest.mark.parametrize("above", [-15, -1, 0, 10])
@@ -61,9 +61,9 @@ def test_leaves_are_published_as_often_as_the_noise_says(above):
         tails = binom.cdf(published, LEAVES, chance), binom.sf(published - 1, LEAVES, chance)
         return min(tails) > FALSE_ALARM / 2
 
-    assert plausible(mechanism.law.tail(-above))
-    assert not plausible(mechanism.law.tail(-above + 1))
-    assert not plausible(mechanism.law.tail(-above - 1))
+    assert plausible(mechanism.noise.tail(-above))
+    assert not plausible(mechanism.noise.tail(-above + 1))
+    assert not plausible(mechanism.noise.tail(-above - 1))
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95])

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 from tests.seeded_bits import SeededBits
 
-from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.client.simulation import Items, respond_all
 from hushcount.ldp.server.cells import to_words
 from hushcount.ldp.server.frequency import FrequencyOracle
 from hushcount.ldp.server.tallies import GroupTallies
 from hushcount.ldp.wire.encodings import Integers
 from hushcount.ldp.wire.groups import ALL_SHARES, Group
 from hushcount.ldp.wire.manifest import Manifest
-from hushcount.ldp.wire.questions import Prefix
-from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
+from hushcount.ldp.wire.questions import Prefix, TaggedPrefix
 
 WIDTH = 24
 NEVER = 253_402_300_799

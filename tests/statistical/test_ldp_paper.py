@@ -9,7 +9,7 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount import ldp
-from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.client.simulation import Items, respond_all
 from hushcount.ldp.protocols.paper.medians import MedianOracle, whole_items
 from hushcount.ldp.server.aggregator import Aggregator
 from hushcount.ldp.server.cells import bucket_of, cells_of, to_words
@@ -158,5 +158,5 @@ def test_bits_of_codewords_and_of_items():
             matches = tally.matches[7 if not pair else 0]
             sums = matches[0::2] - matches[1::2] if pair else matches
             gamma = INTEGERS.width if pair else len(tally.tables)
-            errors.append(gamma / tally.law.gain * sums - truth)
+            errors.append(gamma / tally.response.gain * sums - truth)
         assert is_unbiased(np.concatenate(errors)), name

@@ -18,8 +18,7 @@ from hushcount.mechanisms.linear.calibration import Envelope, envelope_bounds, r
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.sketches.cells import LinearCells
-from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
+from hushcount.sketches.linear import LINEAR, CountMin, CountSketch, at_least_half
 from hushcount.sketches.table import PreparedKeys
 
 FALSE_ALARM = 1e-9
@@ -77,8 +76,8 @@ def estimates(kind, groups, keys, weight, law=None):
         rng = np.random.default_rng(seed)
         deep = RowHash(kind, 333 * depth, width, seed.to_bytes(32, "big"))
         words = rng.integers(0, 1 << 63, keys + 1).astype(np.uint64)
-        linear = LinearCells(deep, None, partial=True)
-        linear.add(PreparedKeys(pa.uint64(), [words[1:]]), np.full(keys, weight))
+        linear = LINEAR[kind].with_hash(deep, partial=True)
+        linear.count(PreparedKeys(pa.uint64(), [words[1:]]), np.full(keys, weight))
         asked = deep.hashes(words[:1])
         values = linear.cells.ravel()[deep.places(asked)]
         if law is not None:

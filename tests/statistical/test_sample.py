@@ -11,8 +11,8 @@ from tests.seeded_bits import SeededBits
 
 from hushcount.mechanisms.histograms.laplace import LaplaceThreshold
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
+from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.filter import draw_values
-from hushcount.mechanisms.sampling.law import SampleLaw
 from hushcount.mechanisms.sampling.rows import SampleRows, values_grid
 from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor
@@ -34,7 +34,7 @@ CASES = [
 ]
 
 
-def fits(values: np.ndarray, law: SampleLaw, count: int) -> bool:
+def fits(values: np.ndarray, law: SampleDistribution, count: int) -> bool:
     """Pearson's test of drawn values against a row; cells of few expected draws are joined."""
     outputs, probabilities = law.row(count)
     cells = np.concatenate([[1 - probabilities.sum()], probabilities])
@@ -54,9 +54,9 @@ def test_draws_follow_the_row_and_refute_other_budgets(scheme, count):
     budget = Budget(0.8, 1e-4)
     rows = SampleRows(values_grid(budget), scheme)
     values = draw_values(rows, np.full(SIZE, count), SeededBits(11))
-    assert fits(values, SampleLaw.of(budget, scheme), count)
+    assert fits(values, SampleDistribution.of(budget, scheme), count)
     for factor in (0.9, 1.1):
-        assert not fits(values, SampleLaw.of(Budget(0.8 * factor, 1e-4), scheme), count)
+        assert not fits(values, SampleDistribution.of(Budget(0.8 * factor, 1e-4), scheme), count)
 
 
 def test_tokens_order_two_counts_more_often_than_integers():
@@ -73,9 +73,9 @@ def test_tokens_order_two_counts_more_often_than_integers():
 def test_keys_alone_are_published_with_the_optimal_probability(scheme, count):
     budget = Budget(0.8, 1e-4)
     shape = Histogram(pa.array(np.arange(SIZE)), np.full(SIZE, count))
-    published = len(PrivateSampleKeys(budget, scheme=scheme).publish(shape, SeededBits(12)))
+    published = len(PrivateSampleKeys(budget, scheme=scheme).release(shape, SeededBits(12)))
     for factor, right in ((0.9, False), (1.0, True), (1.1, False)):
-        chance = float(SampleLaw.of(budget, scheme).reporting(count)) * factor
+        chance = float(SampleDistribution.of(budget, scheme).reporting(count)) * factor
         far = abs(published - SIZE * chance) > 6.2 * np.sqrt(SIZE * chance * (1 - min(chance, 1)))
         assert far is not np.bool_(right)
         assert bool(far) is not right
@@ -84,7 +84,7 @@ def test_keys_alone_are_published_with_the_optimal_probability(scheme, count):
 def test_row_by_row_publishes_the_same_keys_as_often():
     budget, scheme = Budget(0.8, 1e-4), Pps(0.02)
     shape = Histogram(pa.array(np.arange(30_000)), np.full(30_000, 13))
-    chance = float(SampleLaw.of(budget, scheme).reporting(13))
+    chance = float(SampleDistribution.of(budget, scheme).reporting(13))
     published = len(PrivateSampleBanded(budget, scheme=scheme).release(shape, SeededBits(1)))
     assert abs(published - 30_000 * chance) < 6.2 * np.sqrt(30_000 * chance * (1 - chance))
 
@@ -116,7 +116,7 @@ def test_publishes_more_keys_than_the_laplace_threshold_with_less_error_below_30
 def test_expected_numbers_of_keys_agree_with_the_closed_forms():
     shape, _ = zipf_histogram()
     budget = Budget(1.0, 1e-6)
-    expected = float(SampleLaw.of(budget).reporting(shape.counts).sum())
+    expected = float(SampleDistribution.of(budget).reporting(shape.counts).sum())
     published = len(PrivateSample(budget).release(shape, SeededBits(6)))
     assert abs(published - expected) < 6.2 * np.sqrt(expected)
     noise, threshold = DiscreteLaplace(1.0), LaplaceThreshold(budget).threshold

@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.reference.sums import sum_accuracy
 from tests.seeded_bits import SeededBits
 
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
-from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor
 from hushcount.privacy import Budget
 from hushcount.releases.estimators import make_estimator
-from hushcount.releases.sums import VISIBLE, identity, sum_accuracy
+from hushcount.releases.sums import VISIBLE, identity
 from hushcount.shapes import Histogram, Public
 
 BUDGETS = [Budget(0.5, 1e-3), Budget(1.0, 1e-8), Budget(3.0, 1e-6)]
@@ -65,7 +66,7 @@ def estimates(budget, scheme, counts, name):
 @pytest.mark.parametrize("name", ["mle", "biased-down"])
 def test_stated_errors_are_the_actual_ones(budget, scheme, name):
     """Where all keys are visible: within a tenth. Before, .0002 was stated where .0216 was true."""
-    law = SampleLaw.of(budget, scheme or EVERY_KEY)
+    law = SampleDistribution.of(budget, scheme or EVERY_KEY)
     for counts in visible(law.reliable_from(VISIBLE)):
         stated = np.mean([estimate.nrmse for estimate in estimates(budget, scheme, counts, name)])
         assert stated == pytest.approx(actual(law, name, counts), rel=0.1)
@@ -75,7 +76,7 @@ def test_stated_errors_are_the_actual_ones(budget, scheme, name):
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 def test_bounds_hold_where_keys_are_hidden(budget, scheme):
     """Before, .066 was stated where .98 was true; now the bounds hold the truth, to a tenth."""
-    law = SampleLaw.of(budget, scheme or EVERY_KEY)
+    law = SampleDistribution.of(budget, scheme or EVERY_KEY)
     for counts in mostly_hidden(law.reliable_from(VISIBLE)):
         truth = actual(law, "mle", counts)
         stated = estimates(budget, scheme, counts, "mle")

@@ -120,3 +120,30 @@ def test_the_operator_alone_is_told_that_delta_is_not_far_below_one_over_rows():
     with pytest.warns(PrivacyWarning, match=r"^delta is not far below 1 / number of events"):
         release = hc.top(["tea"] * 20_000, epsilon=1.0, delta=1e-5)
     assert not any("far below" in note for note in release.notes)
+
+
+def test_a_budget_that_protects_little_is_warned_of_where_it_is_made():
+    import hushcount as hc
+    from hushcount.errors import PrivacyWarning
+
+    with pytest.warns(PrivacyWarning, match=r"^delta = 0\.1 is large") as told:
+        hc.Budget(1, 0.1)
+    assert [each.filename for each in told] == [__file__]
+    with pytest.warns(PrivacyWarning, match=r"^epsilon = 9 is large") as told:
+        hc.Budget.pure(9)
+    assert [each.filename for each in told] == [__file__]
+
+
+def test_a_release_warns_once():
+    import pyarrow as pa
+
+    import hushcount as hc
+    from hushcount.errors import PrivacyWarning
+
+    with pytest.warns(PrivacyWarning) as told:
+        hc.top(["tea"] * 50, epsilon=9, delta=0, domain=["tea"])
+    assert len(told) == 1
+    events = pa.table({"item": ["tea"] * 50, "who": list(range(50))})
+    with pytest.warns(PrivacyWarning) as told:
+        hc.top(events, column="item", user="who", max_keys=2, epsilon=1, delta=1e-4)
+    assert len(told) == 1

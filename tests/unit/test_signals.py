@@ -68,6 +68,41 @@ def test_several_signals_in_a_held_block_interrupt_once():
     assert done == ["free again"]
 
 
+def test_a_program_is_ended_once_by_signals_that_come_together(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(signals.time, "monotonic", lambda: clock[0])
+    with signals.handled(ends=True):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        clock[0] = 0.9
+        for number in signals.SIGNALS:
+            signal.raise_signal(number)
+            held(lambda number=number: signal.raise_signal(number))
+        clock[0] = 1.0  # the first may have been swallowed
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    with signals.handled(ends=True), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_what_is_ignored_is_ignored_from_its_first_step_on(monkeypatch):
+    found = signal.getsignal
+
+    def struck(number):
+        signal.raise_signal(signal.SIGINT)
+        return found(number)
+
+    before, done = in_force(), []
+    with signals.handled():
+        monkeypatch.setattr(signal, "getsignal", struck)
+        with signals.ignored():
+            monkeypatch.setattr(signal, "getsignal", found)
+            done.append("said")
+        held(lambda: done.append("free again"))
+    assert done == ["said", "free again"]
+    assert in_force() == before
+
+
 def test_a_block_that_failed_and_was_interrupted_is_interrupted():
     with pytest.raises(KeyboardInterrupt):
         held(lambda: signal.raise_signal(signal.SIGINT), failing)

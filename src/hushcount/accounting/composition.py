@@ -2,7 +2,7 @@
 
 Let Z be DLap(rate) on the integers, a = exp(-rate). The loss log P[Z = z] - log P[Z = z + 1] is +rate for
 z >= 0, with probability 1 / (1 + a), and -rate for z < 0. So the privacy loss distribution of `steps` counts
-that each move by one, with independent noise, is binomial. Proof: docs/proofs/hierarchy/streaming.md.
+that each change by 1, with independent noise, is binomial. Proof: docs/proofs/hierarchy/streaming.md.
 """
 
 from __future__ import annotations

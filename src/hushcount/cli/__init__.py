@@ -1,4 +1,4 @@
-"""The command line: parse, call, exit code."""
+"""The command line: it parses options, calls a job, shows the result and returns an exit code."""
 
 from hushcount.cli.main import main
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import threading
@@ -13,29 +14,39 @@ from contextlib import contextmanager
 import click
 
 from hushcount import __version__, signals
+from hushcount.cli import show
 from hushcount.cli.wording import command_of, in_options
 from hushcount.errors import HushcountError, PrivacyWarning
 from hushcount.registry import Registry
 
-# The commands, imported when they are asked for.
-COMMANDS: Registry[click.Command] = Registry(
-    "command",
-    {
-        "top": "hushcount.cli.publish.top:top",
-        "tree": "hushcount.cli.publish.tree:tree",
-        "sample": "hushcount.cli.publish.sample:sample",
-        "sketch": "hushcount.cli.sketches.sketch:sketch",
-        "release": "hushcount.cli.sketches.release:release",
-        "inspect": "hushcount.cli.sketches.inspect:inspect",
-        "oracle": "hushcount.cli.publish.oracle:oracle",
-        "ldp": "hushcount.cli.ldp.commands:ldp",
-        "explain": "hushcount.cli.trust.explain:explain",
-    },
-)
+# Each command with its place, from which it is imported when it is asked for, and what --help lists.
+_TABLE = {
+    "top": ("hushcount.cli.publish:top", "Publish the most frequent keys of FILE."),
+    "tree": ("hushcount.cli.publish:tree", "Publish the heavy nodes of a hierarchy, such as IP prefixes."),
+    "sample": ("hushcount.cli.publish:sample", "Publish a weighted sample of the keys."),
+    "keys": ("hushcount.cli.publish:keys", "Publish which keys exist, without counts."),
+    "sketch": ("hushcount.cli.sketches:sketch", "Count the keys of FILE into a sketch file, without noise."),
+    "merge": ("hushcount.cli.sketches:merge", "Add up raw sketch files of different data."),
+    "release": ("hushcount.cli.sketches:release", "Publish a sketch file with differential privacy."),
+    "inspect": ("hushcount.cli.sketches:inspect", "Describe a sketch or an oracle to its owner."),
+    "oracle": ("hushcount.cli.oracle:oracle", "Publish a noisy sketch, then look up any key."),
+    "ldp": ("hushcount.cli.ldp:ldp", "Ask users for randomised reports: the local model."),
+    "plan": ("hushcount.cli.trust.plan:plan", "Tell what a table will hold, before any data are read."),
+    "verify": ("hushcount.cli.trust.verify:verify", "Check a release file without its data."),
+    "explain": ("hushcount.cli.trust.explain:explain", "Print what is proved of a mechanism, and the proof."),
+    "ledger": ("hushcount.cli.trust.ledger:ledger", "Keep budgets that cannot be overspent."),
+    "audit": ("hushcount.cli.trust.audit:audit", "Try to refute the privacy claim of a mechanism."),
+}
+COMMANDS: Registry[click.Command] = Registry("command", {name: place for name, (place, _) in _TABLE.items()})
 DEBUG = "HUSHCOUNT_DEBUG"
 INTERRUPTED = 130
+AS_JSON = "--json"
 READER = "hushcount-read-ahead"
 BAD_USAGE = 2
+MANNERS = {
+    show.QUIET: "Print no messages besides warnings and errors.",
+    show.VERBOSE: "Print more about how the result was made; never raw data.",
+}
 CACHE = (
     "The compiled code that hushcount keeps on disk is damaged, or the disk is full. Free some space, or set"
     " NUMBA_CACHE_DIR to an empty folder, and run it again."
@@ -58,10 +69,14 @@ class Commands(click.Group):
         """The commands in the order of COMMANDS."""
         return list(COMMANDS)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in _TABLE.items()])
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
-        known = cmd_name in COMMANDS
-        return COMMANDS[cmd_name] if known else None
+        return with_manners(COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command. Click would take the end of some file inside it for Ctrl-C."""
@@ -70,6 +85,32 @@ class Commands(click.Group):
         except (KeyboardInterrupt, EOFError) as error:
             failure = error
         raise _Passed(failure)
+
+
+def with_manners(command: click.Command) -> click.Command:
+    """Return a command, and all commands below it, with options for how much is said."""
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            with_manners(below)
+    elif not any(parameter.name == show.QUIET for parameter in command.params):
+        command.params += [_manner(show.QUIET), _manner(show.VERBOSE)]
+    return command
+
+
+def _manner(level: str) -> click.Option:
+    """Return the option that sets how much is said."""
+
+    def speak(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+        if given:
+            show.speak(level)
+
+    return click.Option(
+        [f"--{level}", f"-{level[0]}"],
+        is_flag=True,
+        expose_value=False,
+        callback=speak,
+        help=MANNERS[level],
+    )
 
 
 class _Passed(Exception):  # noqa: N818
@@ -96,16 +137,19 @@ def program() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _open_streams()
-    try:
-        with signals.handled(), _warnings_shown(given):
-            program.main(args=given or ["--help"], prog_name="hushcount", standalone_mode=False)
+    failure: BaseException | None = None
+    with signals.handled(ends=True):
+        try:
+            _open_streams()
+            show.speak(show.USUAL)
+            with _warnings_shown(given):
+                program.main(args=given or ["--help"], prog_name="hushcount", standalone_mode=False)
             sys.stdout.flush()
-    except BaseException as error:
-        failure = error.failure if isinstance(error, _Passed) else error
-        with signals.ignored():  # whoever presses Ctrl-C again still gets the message
-            return _ended(_failed(failure, given))
-    return 0
+        except BaseException as error:
+            failure = error.failure if isinstance(error, _Passed) else error
+        # Whoever presses Ctrl-C again still gets the message, and the code that goes with it.
+        with signals.ignored(to_the_end=arguments is None):
+            return 0 if failure is None else _ended(_failed(failure, given))
 
 
 @contextmanager
@@ -116,7 +160,10 @@ def _warnings_shown(given: Sequence[str]) -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
             if issubclass(category, PrivacyWarning):
-                click.echo(f"Warning: {_in_options(str(message), given)}", err=True)
+                sentence = _in_options(str(message), given)
+                click.echo(
+                    _line("warning", sentence) if AS_JSON in given else f"Warning: {sentence}", err=True
+                )
             else:
                 shown(message, category, *place, **more)  # type: ignore[arg-type]
 
@@ -163,8 +210,25 @@ def _failed(error: BaseException, given: Sequence[str] = ()) -> int:
     sentence, code = explained(error)
     if isinstance(error, HushcountError):
         sentence = _in_options(sentence, given)
-    click.echo(visible(sentence), err=True)  # it may quote text of a file, which a terminal must not obey
+    # It may quote text of a file, which a terminal must not obey.
+    shown = visible(sentence)
+    click.echo(_line("error", shown, _kind(error), code) if AS_JSON in given else shown, err=True)
     return code
+
+
+def _line(what: str, sentence: str, kind: str | None = None, code: int | None = None) -> str:
+    """Return a message as one JSON object, in one line."""
+    details = {} if kind is None else {"kind": kind, "exit_code": code}
+    return json.dumps({what: {"message": sentence, **details}})
+
+
+def _kind(error: BaseException) -> str:
+    """Return what kind of failure it is: a name of hushcount.errors, or one of three more."""
+    if isinstance(error, HushcountError):
+        return type(error).__name__
+    if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
+        return "Interrupted"
+    return "UsageError" if isinstance(error, click.ClickException) else "Unexpected"
 
 
 def explained(error: BaseException) -> tuple[str, int]:
@@ -202,7 +266,7 @@ def _meaning(parameter: click.Parameter) -> str:
     """Return what an option is for, and where to read more."""
     words = parameter.help or "" if isinstance(parameter, click.Option) else ""
     more = " The README says how to choose it." if parameter.name in ("epsilon", "delta") else ""
-    return f"{words[:1].lower()}{words[1:].removesuffix(' Required.')}{more}"
+    return f"{words[:1].lower()}{words[1:]}{more}"
 
 
 def _one_line(text: str) -> str:

@@ -1,200 +1,98 @@
-"""Options that several commands share."""
+"""Options that several commands share, and how an option is declared.
+
+An option is declared as `--help` shows it: `whole("--limit N", "Show at most N rows.")`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
 
 from hushcount.errors import ParameterError
+from hushcount.jobs.choices import COUNTED, FORMATS, ON_BAD
+from hushcount.jobs.dealing import RULES
 
 if TYPE_CHECKING:
     from hushcount.jobs.dealing import Partitioning
-    from hushcount.jobs.run import Request
+    from hushcount.jobs.request import Request
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-FORMATS = ("lines", "csv", "tsv", "jsonl", "parquet", "arrow")
-
-FILE = click.argument("file", required=False)
-COLUMN = click.option(
-    "--column",
-    "-c",
-    multiple=True,
-    metavar="NAME",
-    help="Column to count. Repeat it to count combinations of columns.",
-)
-SQL = click.option("--sql", metavar="QUERY", help="Count the rows of a DuckDB query instead of FILE.")
-FORMAT = click.option(
-    "--format",
-    type=click.Choice(FORMATS),
-    metavar="FORMAT",
-    help=f"Format of FILE, if its extension does not show it: {', '.join(FORMATS)}.",
-)
-TYPE = click.option(
-    "--type",
-    "key_type",
-    type=click.Choice(("text", "int")),
-    default=None,
-    metavar="text|int",
-    help="Read the keys as text or whole numbers; CSV and JSON keys are text by default.",
-)
-CHECKPOINT = click.option(
-    "--checkpoint", metavar="PATH", help="Save progress there (raw data); a stopped run continues from it."
-)
-COUNTERS = click.option(
-    "--counters", type=int, default=131072, metavar="K", show_default=True, help="Counters kept in memory."
-)
-COUNTERS_BY_ENGINE = click.option(
-    "--counters",
-    type=int,
-    default=None,
-    metavar="K",
-    help="Counters kept in memory (131072; on Spark 16384 per shard); more find rarer keys.",
-)
-
-EPSILON = click.option(
-    "--epsilon",
-    type=float,
-    required=True,
-    metavar="E",
-    help="Limit on the privacy loss, such as 1; smaller is more private and noisier.",
-)
-DELTA = click.option(
-    "--delta",
-    type=float,
-    required=True,
-    metavar="D",
-    help="Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.",
-)
-MECHANISM = click.option(
-    "--mechanism",
-    metavar="NAME",
-    help="How to add noise (default: floor); `hushcount explain` describes each.",
-)
-MAX_EVENTS = click.option(
-    "--max-events",
-    type=int,
-    metavar="N",
-    help="A bound on the number of events that may be known to all; more events are an error.",
-)
-CONFIDENCE = click.option(
-    "--confidence",
-    type=float,
-    default=0.95,
-    metavar="P",
-    show_default=True,
-    help="Confidence level of the intervals [lower, upper].",
-)
-LIMIT = click.option("--limit", type=int, metavar="N", help="Show at most N rows; costs no privacy.")
-MIN_COUNT = click.option(
-    "--min-count",
-    type=int,
-    metavar="C",
-    help="Show only rows with a noisy count of at least C; costs no privacy.",
-)
-OUTPUT = click.option(
-    "--output", "-o", metavar="PATH", help="Also write the table: .csv, .tsv, .parquet or .json."
-)
-JSON = click.option("--json", "style", flag_value="json", help="Print one JSON object instead of a table.")
-TABLE = click.option(
-    "--table", "style", flag_value="table", help="Print the table as on a terminal, even into a pipe."
-)
-
-ALLOW_LARGE_DELTA = click.option(
-    "--allow-large-delta", is_flag=True, help="Take a --delta above 0.01, which protects almost nobody."
-)
-MAX_KEY_BYTES = click.option(
-    "--max-key-bytes",
-    type=int,
-    default=4096,
-    metavar="N",
-    show_default=True,
-    help="Longest key in bytes; what is done with a longer one is decided by --on-bad.",
-)
-ON_BAD = click.option(
-    "--on-bad",
-    type=click.Choice(("drop", "fail")),
-    default="drop",
-    metavar="drop|fail",
-    show_default=True,
-    help="Drop malformed and too long keys, or stop at the first.",
-)
-DOMAIN = click.option(
-    "--domain",
-    metavar="FILE|A..B",
-    help="All keys that can occur, known to everybody: a file with one key per line, or a range;"
-    " requires --delta 0.",
-)
-USER = click.option(
-    "--user", metavar="NAME", help="Column of the users. Protects one user, not one event; needs --max-keys."
-)
-MAX_KEYS = click.option(
-    "--max-keys", type=int, metavar="M", help="Keep at most M different keys of each user, each counted once."
-)
-KEEP_DUPLICATES = click.option(
-    "--keep-duplicates",
-    is_flag=True,
-    help="Keep at most M rows of each user, equal ones too, and count rows.",
-)
-EXACT = click.option(
-    "--exact", is_flag=True, help="Allow exact counts of all keys; memory grows with their number."
-)
-COUNT = click.option(
-    "--count",
-    type=click.Choice(("users", "events")),
-    default="users",
-    metavar="users|events",
-    help="Count the users of a key, or with --max-events-per-user their events.",
-)
-MAX_EVENTS_PER_USER = click.option(
-    "--max-events-per-user", type=int, metavar="M", help="Keep at most M events of a user."
-)
-
-ENGINE = click.option(
-    "--engine",
-    type=click.Choice(("local", "spark")),
-    default="local",
-    metavar="local|spark",
-    help="Count in this process, or in shards on Spark.",
-)
-SHARDS = click.option("--shards", type=int, default=None, metavar="S", help="Spark: number of shards (64).")
-ROW_ID = click.option(
-    "--row-id", metavar="NAME", help="Spark: assign rows to shards by this column, a unique row number."
-)
-PARTITION_BY = click.option(
-    "--partition-by",
-    type=click.Choice(("key", "file")),
-    metavar="key|file",
-    help="Spark: assign rows to shards by key (default) or by file (needs --files-cut-by).",
-)
-FILES_CUT_BY = click.option(
-    "--files-cut-by",
-    metavar="WORDS",
-    help="Spark: the attribute that decides in which file a row is, such as country; you state it.",
-)
-
-SPARK = (ENGINE, SHARDS, ROW_ID, PARTITION_BY, FILES_CUT_BY)
-USERS = (USER, MAX_KEYS, KEEP_DUPLICATES, EXACT, COUNT, MAX_EVENTS_PER_USER)
-SOURCE = (COLUMN, SQL, FORMAT, TYPE, MAX_KEY_BYTES, ON_BAD)
-RELEASE = (
-    EPSILON,
-    DELTA,
-    ALLOW_LARGE_DELTA,
-    DOMAIN,
-    MECHANISM,
-    MAX_EVENTS,
-    CONFIDENCE,
-    LIMIT,
-    MIN_COUNT,
-    OUTPUT,
-    JSON,
-    TABLE,
-)
+Command = TypeVar("Command", bound=Callable[..., object])
+Values = dict[str, object]
 
 
-def options(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """One decorator for several options, listed in this order by --help."""
+class Decorator(Protocol):
+    """Adds an option to a command."""
+
+    def __call__(self, command: Command, /) -> Command:
+        """Return the command with the option."""
+        ...
+
+
+def text(
+    shown: str,
+    words: str,
+    kind: type | click.Choice[str] = str,
+    required: bool = False,
+    default: object = None,
+) -> Decorator:
+    """Return an option.
+
+    Parameters
+    ----------
+    shown : str
+        Its names and, last, what stands for its value, such as "--output -o PATH". A word without dashes
+        before that is the name of the parameter.
+    words : str
+        What it means, in whole sentences.
+    kind : type
+        The type of its value.
+    required : bool
+        Whether it must be given.
+    default : object
+        The value if it is not given; the help states it.
+    """
+    *names, value = shown.split(" ")
+    if default is None:
+        return click.option(*names, metavar=value, help=words, type=kind, required=required)
+    return click.option(*names, metavar=value, help=words, type=kind, default=default, show_default=True)
+
+
+whole = partial(text, kind=int)
+
+
+def whole_or_auto(shown: str, words: str) -> Decorator:
+    """Return an option whose value is a whole number, or the word auto."""
+    return click.option(*shown.split(" ")[:-1], metavar="M|auto", help=words, callback=_whole_or_auto)
+
+
+def _whole_or_auto(context: click.Context, parameter: click.Parameter, given: str | None) -> int | str | None:
+    """Return the number or the word, or say what is wrong with it."""
+    if given is None or given == "auto":
+        return given
+    try:
+        return int(given)
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is not a valid integer.", context, parameter) from None
+
+
+real = partial(text, kind=float)
+
+
+def choice(shown: str, words: str, several: tuple[str, ...], default: str | None = None) -> Decorator:
+    """Return an option whose value is one of several words."""
+    return text(f"{shown} {'|'.join(several)}", words, click.Choice(several), default=default)
+
+
+def flag(names: str, words: str, value: str | None = None) -> Decorator:
+    """Return an option without a value; if it is given, the parameter is True, or `value`."""
+    return click.option(*names.split(" "), is_flag=True, flag_value=value or True, help=words)
+
+
+def options(*several: Decorator) -> Decorator:
+    """Return one decorator for several options, listed in this order by --help."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(several):
@@ -204,36 +102,199 @@ def options(*several: Callable[[Command], Command]) -> Callable[[Command], Comma
     return decorate
 
 
-def data(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a command as the parameters of its job."""
-    file, columns = values.pop("file"), list(values.pop("column"))
-    if (file is None) == (values["sql"] is None):
+def _columns(_context: object, _parameter: object, given: tuple[str, ...]) -> str | list[str] | None:
+    """Return the columns as a job takes them: one, several, or none named."""
+    return given[0] if len(given) == 1 else list(given) or None
+
+
+FILE = click.argument("data", metavar="[FILE]", required=False)
+SOURCE = (
+    click.option(
+        "--column",
+        "-c",
+        multiple=True,
+        callback=_columns,
+        metavar="NAME",
+        help="Column to count. Repeat it to count combinations of columns.",
+    ),
+    text("--sql QUERY", "Count the rows of a DuckDB query instead of FILE."),
+    text(
+        "--format FORMAT",
+        f"Format of FILE, if its extension does not show it: {', '.join(FORMATS)}.",
+        click.Choice(tuple(FORMATS)),
+    ),
+    choice(
+        "--type key_type",
+        "Read the keys as text or whole numbers; CSV and JSON keys are text by default.",
+        ("text", "int"),
+    ),
+    whole(
+        "--max-key-bytes N",
+        "Longest key in bytes; what is done with a longer one is decided by --on-bad.",
+        default=4096,
+    ),
+    choice("--on-bad", "Drop malformed and too long keys, or stop at the first.", ON_BAD, default="drop"),
+    text("--window DAY|FROM/TO", "Count only rows of this time: a day, or from FROM up to before TO."),
+    text("--time COLUMN", "Column that tells when a row is from: times, or text as 2026-11-15T06:00:00Z."),
+    text("--time-zone ZONE", "Zone of --window and of times that have none, as Europe/Zurich (UTC)."),
+)
+CHECKPOINT = text("--checkpoint PATH", "Save progress there (raw data); a stopped run continues from it.")
+COUNTERS = whole("--counters K", "Counters kept in memory; more find rarer keys.", default=131072)
+COUNTERS_BY_ENGINE = whole(
+    "--counters K", "Counters kept in memory (131072; on Spark 16384 per shard); more find rarer keys."
+)
+
+
+def _or_rho(context: click.Context, parameter: click.Parameter, given: float | None) -> float | None:
+    """Return epsilon, or raise if neither it nor rho is given."""
+    if given is None and context.params.get("rho") is None:
+        raise click.MissingParameter(ctx=context, param=parameter)
+    return given
+
+
+EPSILON = click.option(
+    "--epsilon",
+    type=float,
+    metavar="E",
+    callback=_or_rho,
+    help="Limit on the privacy loss, such as 1; smaller is more private and noisier.",
+)
+RHO = real(
+    "--rho R", "In place of --epsilon, for Gaussian noise: the budget in zCDP, shown with its epsilon."
+)
+DELTA = real(
+    "--delta D",
+    "Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.",
+    required=True,
+)
+ALLOW_LARGE_DELTA = flag("--allow-large-delta", "Take a --delta above 0.01, which protects almost nobody.")
+LEDGER = (
+    text(
+        "--ledger L",
+        "Charge the release to this ledger, a file or postgresql://..., before data are read."
+        " Default: HUSHCOUNT_LEDGER.",
+    ),
+    text("--dataset NAME", "The dataset in the ledger whose budget pays."),
+    text(
+        "--run-id NAME",
+        "Name of the run; a retry with the same name gets the stored answer. Default: a hash of the"
+        " question.",
+    ),
+    flag("--again", "Draw new noise and pay again, even if an answer is stored."),
+)
+BUDGET = (EPSILON, RHO, DELTA, ALLOW_LARGE_DELTA, *LEDGER)
+MECHANISM = text("--mechanism NAME", "How to add noise (default: floor); `hushcount explain` describes each.")
+MAX_EVENTS = whole(
+    "--max-events N", "A bound on the number of events that may be known to all; more events are an error."
+)
+CONFIDENCE = real("--confidence P", "Confidence level of the intervals [lower, upper].", default=0.95)
+LIMIT = whole("--limit N", "Show at most N rows; costs no privacy.")
+MIN_COUNT = whole("--min-count C", "Show only rows with a noisy count of at least C; costs no privacy.")
+OUTPUT = text("--output -o PATH", "Also write the table: .csv, .tsv, .parquet or .json.")
+FORM = (
+    OUTPUT,
+    text("--sign KEY", "Sign --output, a .json, with this Ed25519 private key (PEM)."),
+    flag("--excel", "Write .csv with an apostrophe before keys that a spreadsheet would take for formulas."),
+    flag("--sidecar", "Write also PATH.json beside --output PATH: the guarantee, without rows."),
+)
+SOURCE_NAME = text(
+    "--source-name NAME", "What the data are called; nothing else in JSON and reports names them."
+)
+JSON = flag("--json style", "Print one JSON object instead of a table.", value="json")
+TABLE = flag("--table style", "Print the table as on a terminal, even into a pipe.", value="table")
+PLOT = text("--plot PATH", "Also draw the counts by rank: .svg.")
+REPORT = text(
+    "--report PATH", "Also write a page for people: .html, with the table, pictures and what is protected."
+)
+FILES = (*FORM, SOURCE_NAME, PLOT, REPORT)
+DRY_RUN = flag(
+    "--dry-run",
+    "Open and check the data, say what a release would protect, show, write and cost, and stop there:"
+    " no noise, nothing spent.",
+)
+SHOWN = (JSON, TABLE)
+DOMAIN = text(
+    "--domain FILE|A..B",
+    "All keys that can occur, known to everybody: a file with one key per line, or a range;"
+    " requires --delta 0.",
+)
+RELEASE = (*BUDGET, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, *FILES, DRY_RUN, *SHOWN)
+
+VERBS = """Which verb puts parts together: `merge` adds up raw sketches into one sketch; `release A B`
+publishes raw sketches of disjoint data together, as shards; `hc.add_releases` in Python adds up
+published tables; `oracle merge` adds up published oracles."""
+BOUNDED = (
+    text("--user NAME", "Column of the users. Protects one user, not one event; needs --max-keys."),
+    whole("--max-keys M", "Keep at most M different keys of each user."),
+)
+USERS = (
+    text("--user NAME", "Column of the users. Protects one user, not one event; needs --max-keys."),
+    whole_or_auto("--max-keys M", "Keep at most M different keys of each user, each counted once; or auto."),
+    flag("--keep-duplicates", "Keep at most M rows of each user, equal ones too, and count rows."),
+    flag("--exact", "Count every key exactly, on disk, in bounded memory: the default with --user."),
+    whole("--min-users K", "Publish only keys that at least K users hold, whatever the noise."),
+    choice(
+        "--count",
+        "Count the users of a key, or with --max-events-per-user their events.",
+        COUNTED,
+        default="users",
+    ),
+    whole("--max-events-per-user M", "Keep at most M events of a user."),
+)
+SPARK = (
+    choice("--engine", "Count in this process, or in shards on Spark.", ("local", "spark"), default="local"),
+    whole("--shards S", "Spark: number of shards (64)."),
+    text("--row-id NAME", "Spark: assign rows to shards by this column, a unique row number."),
+    choice(
+        "--partition-by",
+        "Spark: assign rows to shards by key (default) or by file (needs --files-cut-by).",
+        RULES,
+    ),
+    text(
+        "--files-cut-by WORDS",
+        "Spark: the attribute that decides in which file a row is, such as country; you state it.",
+    ),
+)
+
+
+def formed(values: Values) -> Values:
+    """Return the values of a command; the output says how it is written, which is checked here."""
+    from hushcount.jobs.settings import taken
+    from hushcount.releases.writers import Form, check_output
+
+    if not (values["sign"] or values["excel"] or values["sidecar"]):
+        return values
+    if values["output"] is None:
+        raise ParameterError("--sign, --excel and --sidecar need --output.")
+    form = taken(Form, values, path=values["output"])
+    check_output(form)
+    return values | {"output": form}
+
+
+def data(values: Values) -> Values:
+    """Return the values of a command, of which either a file or a query must be given."""
+    if (values["data"] is None) == (values["sql"] is None):
         raise ParameterError("Give either FILE (- for standard input) or --sql.")
-    column = columns[0] if len(columns) == 1 else columns or None
-    return values | {"data": file, "column": column, "key_type": values["key_type"] or "auto"}
+    return values | {"key_type": values["key_type"] or "auto"}
 
 
-def request(values: dict[str, Any]) -> Request:
-    """Return the data asked for; takes its options out of `values`."""
-    from hushcount.jobs.run import Request
+def request(values: Values) -> Request:
+    """Return the data that a command asks for."""
+    from hushcount.jobs.request import Request
     from hushcount.jobs.settings import taken
 
-    given = data(values)
-    asked = taken(Request, given)
-    for name in [name for name in values if name not in given]:
-        del values[name]
-    return asked
+    return taken(Request, data(values))
 
 
-def partitioning(values: dict[str, Any]) -> Partitioning | None:
-    """Return how Spark assigns rows to shards, None for another engine; takes its options out of `values`."""
-    from hushcount.jobs.dealing import SHARDS, Partitioning
+def partitioning(values: Values) -> Partitioning | None:
+    """Return how Spark assigns rows to shards, None for another engine."""
+    from hushcount.jobs.dealing import Partitioning
+    from hushcount.jobs.settings import taken
 
-    spark = values.pop("engine") == "spark"
     names = ("shards", "partition_by", "row_id", "files_cut_by")
-    shards, by, row_id, files_cut_by = (values.pop(name) for name in names)
-    if spark:
-        return Partitioning(SHARDS if shards is None else shards, by, row_id, values["user"], files_cut_by)
-    if any(value is not None for value in (shards, by, row_id, files_cut_by)):
+    given = {name: values[name] for name in names if values[name] is not None}
+    if values["engine"] == "spark":
+        return taken(Partitioning, given, user=values["user"], by=values["partition_by"])
+    if given:
         raise ParameterError("--shards, --row-id, --partition-by and --files-cut-by need --engine spark.")
     return None

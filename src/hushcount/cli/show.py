@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,17 +12,27 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from hushcount import signals
-from hushcount.errors import DataError
+from hushcount.errors import BudgetExceeded, DataError, system_reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-    from hushcount.jobs.run import Progress
+    from hushcount.jobs.request import Progress
+    from hushcount.jobs.trust.dry_run import DryRun
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
     from hushcount.releases.views.page import Page
+
+
+USUAL, QUIET, VERBOSE = "usual", "quiet", "verbose"
+_level = [USUAL]  # how much is said besides tables and errors, of the command that runs
+
+
+def speak(level: str) -> None:
+    """Say no messages besides warnings and errors (quiet), as many as usual, or more (verbose)."""
+    _level[0] = level
 
 
 def warn(sentence: str) -> None:
@@ -35,35 +44,38 @@ def warn(sentence: str) -> None:
     _print(Text(visible(sentence), style="bold yellow"), sys.stderr)
 
 
-def begin() -> None:
-    """State what an interruption leaves behind until something is written: nothing."""
-    signals.leaves(signals.NOTHING)
-
-
-def checkpoint_removed(checkpoint: str | None) -> None:
-    """Print that a checkpoint is gone, and what that means."""
-    if checkpoint is not None:
-        say(("Checkpoint", (f"{checkpoint} is removed; running again would spend the budget again.",)))
-
-
 def show_release(release: Release | TreeRelease, style: str | None, limit: int | None = None) -> None:
     """Print the table to standard output, and before and after it to standard error what it means."""
     from hushcount.releases.views.page import Screen, page_of
+    from hushcount.releases.views.words import detail_sentences
 
+    signals.withdraw(signals.NOTHING, signals.PRINTED)
     show_page(page_of(release, Screen(style, sys.stdout.isatty(), width_of(sys.stdout), limit)))
+    if _level[0] == VERBOSE:
+        say(("Details", detail_sentences(release)))
+
+
+def show_dry_run(found: DryRun, style: str | None) -> None:
+    """Print what a release would be, as names and sentences or as JSON; raise if it would be refused."""
+    if style == "json":
+        print_json({"hushcount": 1, "kind": "dry-run", **found.to_dict()})
+    else:
+        print_facts(found.facts)
+    if found.ledger is not None and found.refused:
+        raise BudgetExceeded(found.ledger.refusal)
 
 
 def show_page(page: Page) -> None:
     """Print a page: the table to standard output, everything else to standard error."""
     from rich.text import Text
 
-    if page.headline:
+    if page.headline and _level[0] != QUIET:
         _print(Text(page.headline, style="bold yellow"), sys.stderr)
     for block in page.text:
         _print_bytes(block, sys.stdout)
     if page.frame is not None:
-        _print_framed(page.frame)
-    if page.groups:
+        print_table(page.frame)
+    if page.groups and _level[0] != QUIET:
         _print(_grid(page.groups), sys.stderr)
 
 
@@ -77,6 +89,8 @@ def print_tsv(table: pa.Table) -> None:
 
 def say(*groups: tuple[str, Sequence[str]]) -> None:
     """Print messages to standard error: titles, and beside them their sentences; text is escaped."""
+    if _level[0] == QUIET:
+        return
     from hushcount.releases.views.tables import visible
 
     shown = [(visible(title), [visible(sentence) for sentence in sentences]) for title, sentences in groups]
@@ -113,7 +127,7 @@ def _grid(groups: Iterable[tuple[str, Sequence[str]]]) -> Table:
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
     """Show megabytes, percent and time left on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or _level[0] == QUIET:
         yield None
         return
     from rich import progress as parts
@@ -147,10 +161,13 @@ def megabytes(done: int, size: int | None) -> str:
 
 def print_json(values: dict[str, object]) -> None:
     """Print one JSON object to standard output."""
+    import json
+
     _print_text(json.dumps(values, ensure_ascii=False) + "\n")
 
 
-def _print_framed(table: Table) -> None:
+def print_table(table: Table) -> None:
+    """Print a framed table to standard output."""
     for part in ("", table, ""):
         _print(part, sys.stdout)
 
@@ -209,7 +226,6 @@ def _outlived(stream: TextIO) -> Iterator[None]:
         os.close(nowhere)
     except OSError as error:
         name = "error" if stream is sys.stderr else "output"
-        reason = (error.strerror or "input/output error").lower()
-        failure = DataError(f"Cannot write to standard {name}: {reason}.")
+        failure = DataError(f"Cannot write to standard {name}: {system_reason(error)}.")
     if failure is not None:
         raise failure

@@ -14,8 +14,8 @@ MEANT = (
     r"(?<=needs ){name}(?=[,.;:])",
     r"(?<=combined with ){name}(?=[,.;:])",
     r"(?<=given with ){name}\b",
-    r"(?<=either ){name}(?= or )",
-    r"(?<= or ){name}(?=, got)",
+    r"(?<=either ){name}(?= or |, )",
+    r"(?<= or ){name}(?=, )",
 )
 
 

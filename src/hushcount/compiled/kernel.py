@@ -13,7 +13,7 @@ from typing import Any
 from numba import njit
 
 NO_CACHE = (
-    "hushcount: no folder for compiled code can be written, so it compiles anew each time;"
+    "hushcount cannot write a folder for compiled code, so every start compiles it again for some seconds;"
     " set NUMBA_CACHE_DIR to one that can."
 )
 _said: list[str] = []

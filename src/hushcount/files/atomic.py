@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO, Protocol, Self, runtime_checkable
 
 from hushcount import signals
-from hushcount.errors import DataError, ParameterError
+from hushcount.errors import DataError, ParameterError, system_reason
 from hushcount.files.leftovers import prefix, remove_leftovers, take_lock
 
 try:
@@ -32,7 +32,8 @@ _numbers = itertools.count()
 class Outputs:
     """Files that are prepared one after the other and then appear together.
 
-    Leaving the block without `commit` removes whatever was prepared; the targets stay as they were.
+    Leaving the block without `commit` removes whatever was prepared; the targets stay as they were. After it,
+    whoever interrupts the program is told what was written, unless these are files of the program's own.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp(), "table.csv")
@@ -44,6 +45,7 @@ class Outputs:
     b'key,count'
     """
 
+    told: bool = True
     _prepared: list[_Prepared] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -91,7 +93,7 @@ class Outputs:
                 except OSError as error:
                     raise unwritable(self._prepared[0].path, error, written) from None
                 written.append(str(self._prepared.pop(0).path))
-            if written:
+            if written and self.told:
                 signals.leaves(f"{_listed(written)} had been written.")
 
 
@@ -138,9 +140,9 @@ class _Prepared:
 
 
 @contextmanager
-def atomic_file(path: PathLike, mode: int = PUBLIC) -> Iterator[BinaryIO]:
+def atomic_file(path: PathLike, mode: int = PUBLIC, told: bool = True) -> Iterator[BinaryIO]:
     """Open a new file that replaces `path` when the block ends well, and vanishes when it does not."""
-    with Outputs() as outputs:
+    with Outputs(told) as outputs:
         with outputs.file(path, mode) as stream:
             yield stream
         outputs.commit()
@@ -148,7 +150,7 @@ def atomic_file(path: PathLike, mode: int = PUBLIC) -> Iterator[BinaryIO]:
 
 def replace_verified(path: PathLike, data: bytes) -> None:
     """Replace a private file by `data`, once the new file has been read back and found the same."""
-    with atomic_file(path, PRIVATE) as stream:
+    with atomic_file(path, PRIVATE, told=False) as stream:
         stream.write(data)
         stream.seek(0)
         if stream.read() != data:
@@ -172,6 +174,21 @@ def check_writable(path: PathLike) -> None:
         raise DataError(f"Cannot write {path}: it is not a regular file.")
 
 
+@runtime_checkable
+class Accompanied(Protocol):
+    """A path with which other files are written or read."""
+
+    @property
+    def written(self) -> tuple[PathLike, ...]:
+        """All files that are written, itself among them."""
+        ...
+
+    @property
+    def read(self) -> tuple[PathLike, ...]:
+        """The files that are read."""
+        ...
+
+
 def refuse_same(outputs: Iterable[PathLike | None], inputs: Iterable[PathLike]) -> None:
     """Raise if an output is an input, or is given twice, under whatever path or link.
 
@@ -187,16 +204,21 @@ def refuse_same(outputs: Iterable[PathLike | None], inputs: Iterable[PathLike]) 
     ParameterError
         If writing an output would destroy an input or another output.
     """
-    read = {identity(path) for path in inputs}
+    asked = [path for path in outputs if path is not None]
+    others = [name for path in asked if isinstance(path, Accompanied) for name in path.read]
+    read = {identity(path) for path in (*inputs, *others)}
     written: set[object] = set()
-    for path in outputs:
-        if path is None:
-            continue
+    for path in (name for each in asked for name in written_with(each)):
         if identity(path) in read:
             raise ParameterError(f"{path} is read by this run, so it cannot be written; name another file.")
         if identity(path) in written:
             raise ParameterError(f"{path} would be written twice; name another file for one of them.")
         written.add(identity(path))
+
+
+def written_with(path: PathLike) -> tuple[PathLike, ...]:
+    """Return all files that are written if this one is."""
+    return path.written if isinstance(path, Accompanied) else (path,)
 
 
 def identity(path: PathLike) -> object:
@@ -238,9 +260,9 @@ def make_durable(path: Path) -> None:
 
 def unwritable(path: PathLike, error: OSError | ValueError, written: Sequence[str] = ()) -> DataError:
     """Return the error that says why a file cannot be written, and which others were."""
-    reason = error.strerror if isinstance(error, OSError) else "the name is not allowed"
+    reason = system_reason(error) if isinstance(error, OSError) else "the name is not allowed"
     others = f" {_listed(written)} had been written." if written else ""
-    return DataError(f"Cannot write {os.fspath(path)}: {(reason or 'input/output error').lower()}.{others}")
+    return DataError(f"Cannot write {os.fspath(path)}: {reason}.{others}")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hushcount.errors import DataError, SketchFileError
+from hushcount.errors import DataError, SketchFileError, cannot_read
 from hushcount.files.atomic import PRIVATE, atomic_file
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def fitted(name: str, make: Callable[[], Made]) -> Made:
         raise
     except _CONTRADICTIONS:
         pass
-    raise SketchFileError(f"{name} is damaged: its parts do not fit together.")
+    raise SketchFileError(f"{name} is damaged: its contents contradict each other.")
 
 
 def _file(path: str | os.PathLike[str], what: str) -> bytes:
@@ -154,7 +154,7 @@ def _file(path: str | os.PathLike[str], what: str) -> bytes:
     except FileNotFoundError:
         failure = DataError(f"{path} does not exist.")
     except OSError as error:
-        failure = DataError(f"Cannot read {path}: {(error.strerror or 'input/output error').lower()}.")
+        failure = DataError(cannot_read(path, error))
     raise failure
 
 
@@ -168,7 +168,7 @@ def _check(name: str, data: memoryview, what: str) -> None:
             f"{name} was written by a newer hushcount (format {version}, this one reads up to {VERSION})."
         )
     if len(data) < _FRONT + _CHECKSUM or hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
-        raise SketchFileError(f"{name} is damaged: its checksum does not fit.")
+        raise SketchFileError(f"{name} is damaged: its contents do not match its checksum.")
 
 
 def _contents(data: memoryview) -> Contents:

@@ -52,8 +52,6 @@ def _reason(error: Exception) -> str | None:
     words = str(error).lower()
     if "utf8" in words or "utf-8" in words:
         return _BY_TYPE[UnicodeError]
-    if words.startswith("straddling object"):  # pyarrow: a row does not fit in a block and the next
-        return "has a row longer than 1 MB"
     return "is not a whole compressed file" if any(word in words for word in COMPRESSION_WORDS) else None
 
 

@@ -21,6 +21,7 @@ VERSION = "2"
 WHOLE = 1 << 17
 SAMPLE = 1 << 13
 SAMPLES = 16
+ASSUMED_APART = "Assumed: no event is in two of the sketches."
 ASSUMED_DISJOINT = (
     "Assumed: no event is in two of the sketches, although they were made from the same files"
     " by different queries."
@@ -100,7 +101,7 @@ def check_disjoint(sources: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
     Returns
     -------
-    A sentence for the assumptions of the release if the same files were read under different queries.
+    A sentence for the assumptions of the release, if there is more than one sketch.
 
     Raises
     ------
@@ -117,4 +118,4 @@ def check_disjoint(sources: Sequence[tuple[str, str]]) -> tuple[str, ...]:
                     " release only one of them."
                 )
             shared = shared or one.shares_files(other)
-    return (ASSUMED_DISJOINT,) if shared else ()
+    return (ASSUMED_DISJOINT if shared else ASSUMED_APART,) if len(sources) > 1 else ()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.errors import DataError, KeyTypeError, ParameterError
+from hushcount.hierarchies._kernels.levels import shared_integers
 from hushcount.keys.arrays import ByteKeys, held_as, is_bytes, to_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -23,69 +25,125 @@ if TYPE_CHECKING:
 ROOT = "*"
 MARKER = "·"
 ON_BAD = ("drop", "fail")
-# Levels are kept in 16 bits, and nobody reads a deeper tree.
+# Levels are stored in 16 bits; a deeper tree would be of no use to a reader.
 LARGEST_HEIGHT = 128
 
 
-@runtime_checkable
-class Hierarchy(Protocol):
+class Hierarchy(ABC):
     """A tree over keys: level 0 is the root, level `height` are the leaves, and every path is that long.
 
     A node is a leaf cut back to its level, of the same Arrow type as leaves: the node of a node is its
     ancestor. Sorted leaves (numbers by value, bytes as unsigned bytes) keep the leaves of a node together.
-    Whatever takes leaves takes nodes of the level asked for, or deeper, as well.
+    Methods that take leaves also take nodes of the level they are asked for, or of a deeper one.
     """
 
-    @property
-    def name(self) -> str:
-        """Public text that says which hierarchy it is."""
-        ...
+    __slots__ = ()
 
     @property
+    @abstractmethod
+    def name(self) -> str:
+        """The public name of the hierarchy, such as ipv4/8."""
+
+    @property
+    @abstractmethod
     def height(self) -> int:
         """How many steps a leaf is below the root."""
-        ...
 
     @property
+    @abstractmethod
     def leaf_type(self) -> pa.DataType:
         """The Arrow type of leaves and nodes: uint64, binary, or binary of a fixed width."""
-        ...
+
+    @abstractmethod
+    def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
+        """Return the node of every leaf at one level."""
+
+    @abstractmethod
+    def _read(self, keys: pa.Array) -> pa.Array:
+        """Return the leaf of every key, null if a key is malformed; keys are not dictionary-encoded."""
+
+    @abstractmethod
+    def _shared(self, leaves: pa.Array, before: pa.Scalar | None) -> Levels:
+        """Return what `shared` returns; without `before`, any level will do for the first leaf."""
+
+    @abstractmethod
+    def _label(self, leaf: int | bytes, level: int) -> str:
+        """Return the label of the node of a leaf at a level below the root."""
+
+    def possible(self, level: int) -> int | None:
+        """Return how many nodes a level can have at most, whatever the keys; None if nothing is known."""
+        return None if level else 1
+
+    def most_nodes(self, leaves: int) -> int:
+        """Return how many nodes of all levels so many leaves can have above them, themselves included.
+
+        >>> from hushcount.hierarchies.addresses import Ipv4
+        >>> Ipv4(8).most_nodes(8), Ipv4(1).most_nodes(8)
+        (33, 247)
+        """
+        known = (self.possible(level) for level in range(self.height + 1))
+        return sum(leaves if nodes is None else min(leaves, nodes) for nodes in known)
 
     def leaves(self, keys: pa.Array) -> pa.Array:
-        """The leaf of every key; null where a key is malformed."""
-        ...
+        """Return the leaf of every key; null if a key is malformed."""
+        if pa.types.is_dictionary(keys.type):
+            return self._read(keys.dictionary).take(keys.indices)
+        return self._read(keys)
 
     def shared(self, leaves: pa.Array, before: pa.Scalar | None = None) -> Levels:
-        """The level of the deepest node that each of these sorted leaves shares with the one before it.
+        """Return the level of the deepest node that each of some sorted leaves shares with the one before it.
 
-        `before` is the leaf before the first one; -1 for the first where there is none.
+        `before` is the leaf before the first one; if there is none, the first level is -1.
         """
-        ...
-
-    def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
-        """The node of every leaf at one level."""
-        ...
+        levels = self._shared(leaves, before)
+        if before is None:
+            levels[:1] = -1
+        return levels
 
     def labels(self, leaves: pa.Array, levels: Sequence[int] | Levels) -> pa.Array:
-        """Text for people, one label each: different nodes have different labels."""
-        ...
+        """Return the nodes of leaves as text, each at a level of its own; different nodes differ in it."""
+        pairs = zip(leaves.to_pylist(), levels, strict=True)
+        found = [self._label(leaf, int(level)) if level else ROOT for leaf, level in pairs]
+        return pa.array(found, pa.string())
 
 
-@runtime_checkable
-class IntegerHierarchy(Hierarchy, Protocol):
+class IntegerHierarchy(Hierarchy):
     """A hierarchy of whole numbers: the node at a level is the leaf without its lowest `shifts[level]` bits.
 
     `node = (leaf >> shift) << shift`; a shift is at most 63.
     """
 
+    __slots__ = ()
+
     @property
-    def shifts(self) -> npt.NDArray[np.uint64]:
+    @abstractmethod
+    def shifts(self) -> Words:
         """How many bits are cleared at each level, from the root to the leaves."""
-        ...
+
+    @property
+    def leaf_type(self) -> pa.DataType:
+        """Leaves are whole numbers."""
+        return pa.uint64()
+
+    def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
+        """Return leaves without their lowest bits."""
+        shift = self.shifts[level]
+        return pa.array((_integers(leaves) >> shift) << shift)
+
+    def _shared(self, leaves: pa.Array, before: pa.Scalar | None) -> Levels:
+        """Compare numbers with the ones before them."""
+        first = np.uint64(0 if before is None else before.as_py())
+        levels: Levels = shared_integers(_integers(leaves), first, self.shifts)
+        return levels
+
+
+def _integers(leaves: pa.Array) -> Words:
+    """Return the numbers of leaves without nulls."""
+    return np.asarray(leaves.to_numpy(zero_copy_only=True), np.uint64)
 
 
 def good_leaves(hierarchy: Hierarchy, keys: pa.Array, on_bad: str = "drop") -> pa.Array:
-    """The leaves of all keys that have one; malformed keys are dropped, or the first one stops the run.
+    """Return the leaves of well-formed keys; malformed keys are dropped, or the first one stops the run.
 
     The error is for the operator: that there is a malformed key is a fact about the data.
     """
@@ -113,55 +171,29 @@ def check_depth(name: str, depth: int) -> int:
     return depth
 
 
-def by_value(keys: pa.Array, mapped: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Map keys, of a dictionary each value once."""
-    if pa.types.is_dictionary(keys.type):
-        return mapped(keys.dictionary).take(keys.indices)
-    return mapped(keys)
+def takes_bytes(kind: pa.DataType) -> bool:
+    """Return whether keys of this type are text or bytes."""
+    return is_bytes(held_as(kind))
 
 
 def octets(keys: pa.Array) -> ByteKeys:
-    """The bytes of text or binary keys, as a kernel reads them."""
+    """Return the bytes of text or binary keys, as a kernel reads them."""
     found = to_kernel(keys, held_as(keys.type))
     assert isinstance(found, ByteKeys)
     return found
 
 
-def takes_bytes(kind: pa.DataType) -> bool:
-    """Whether keys of this type are text or bytes."""
-    return is_bytes(held_as(kind))
-
-
-def wrong_type(name: str, takes: str, kind: pa.DataType) -> KeyTypeError:
-    """The error for keys of a type that a hierarchy cannot read."""
-    return KeyTypeError(f"Keys of hierarchy {name} must be {takes}, got {kind}.")
+def checked_octets(keys: pa.Array, name: str, takes: str) -> ByteKeys:
+    """Return the bytes of keys, or raise if they are neither text nor bytes; `takes` names what may be."""
+    if not takes_bytes(keys.type):
+        raise KeyTypeError(f"Keys of hierarchy {name} must be {takes}, got {keys.type}.")
+    return octets(keys)
 
 
 def with_nulls(parsed: tuple[npt.NDArray[np.generic], Mask], keys: pa.Array) -> pa.Array:
-    """An array of parsed values, null where parsing failed or the key is null."""
+    """Return an array of parsed values, null if parsing failed or the key is null."""
     values, good = parsed
     mask = ~good
     if keys.null_count:
         mask |= pc.is_null(keys).to_numpy(zero_copy_only=False)
     return pa.array(values, mask=mask) if mask.any() else pa.array(values)
-
-
-def integers(leaves: pa.Array) -> Words:
-    """Return the numbers of leaves that are whole numbers, without nulls."""
-    return np.asarray(leaves.to_numpy(zero_copy_only=True), np.uint64)
-
-
-def shared_levels(leaves: pa.Array, before: pa.Scalar | None, shifts: Words) -> Levels:
-    """Return the deepest level at which each sorted whole number has the node of the one before it."""
-    from hushcount.hierarchies._kernels.levels import shared_integers
-
-    first = np.uint64(0 if before is None else before.as_py())
-    levels: Levels = shared_integers(integers(leaves), first, shifts)
-    if before is None:
-        levels[:1] = -1
-    return levels
-
-
-def without_low_bits(leaves: pa.Array, shift: np.uint64) -> pa.Array:
-    """Return whole numbers without their lowest `shift` bits: their nodes."""
-    return pa.array((integers(leaves) >> shift) << shift)

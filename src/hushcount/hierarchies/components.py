@@ -1,43 +1,54 @@
-"""Leaves that are components, the most general first, with a zero byte between them.
+"""Hierarchies of domain names, paths and rows of several columns.
 
-Every leaf has as many components as the hierarchy has levels: PADDING stands for each that its key lacks,
+Their leaves are components, the most general first, with a zero byte between them.
+
+Every leaf has as many components as the hierarchy has levels: PADDING stands for each one that its key lacks,
 and no key has it as a component of its own. A node is the first components of its leaves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.hierarchies._kernels.components import components
+from hushcount.errors import ParameterError
+from hushcount.hierarchies._kernels.components import DOMAIN, PATH, ROW, components
 from hushcount.hierarchies._kernels.levels import cut_components, shared_components
-from hushcount.hierarchies.base import MARKER, ROOT, by_value, octets, takes_bytes, wrong_type
+from hushcount.hierarchies.base import (
+    MARKER,
+    ROOT,
+    Hierarchy,
+    check_depth,
+    checked_octets,
+    octets,
+    takes_bytes,
+)
 from hushcount.keys.arrays import ByteKeys, from_kernel
 
 if TYPE_CHECKING:
-    from hushcount.compiled.arrays import Mask
     from hushcount.hierarchies.base import Levels
 
+DEPTH = 4
+ROW_SEPARATOR = " > "
 BETWEEN = b"\x00"
 PADDING = b"\xff"
 
 
 @dataclass(frozen=True, slots=True)
-class ComponentHierarchy:
-    """A hierarchy of components; `reader` turns keys into leaves, null where a key is malformed.
+class ComponentHierarchy(Hierarchy):
+    """A hierarchy of components; `reader` turns keys into leaves, null if a key is malformed.
 
-    In a label the components stand with `separator` between them, and a marker for each missing one. What
-    could be mistaken for something else has a backslash before it.
+    A label has `separator` between the components, and a marker for each missing one. What could be mistaken
+    for something else has a backslash before it.
     """
 
-    name: str
-    height: int
+    name: str = field()  # without field(), the property of Hierarchy would be its default
+    height: int = field()
     reader: Callable[[pa.Array], pa.Array]
     separator: str
 
@@ -46,40 +57,33 @@ class ComponentHierarchy:
         """Leaves are bytes."""
         return pa.binary()
 
-    def leaves(self, keys: pa.Array) -> pa.Array:
-        """The components of keys; null where a key is malformed."""
-        return by_value(keys, self.reader)
-
-    def shared(self, leaves: pa.Array, before: pa.Scalar | None = None) -> Levels:
-        """How many components each sorted leaf has in common with the one before it."""
-        read = octets(leaves)
-        first = np.array(bytearray(b"" if before is None else before.as_py()), np.uint8)
-        levels: Levels = shared_components(read.data, read.offsets, first)
-        if before is None:
-            levels[:1] = -1
-        return levels
-
     def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
-        """The first components of leaves."""
+        """Return the first components of leaves."""
         read = octets(leaves)
         data, ends = cut_components(read.data, read.offsets, level)
         return from_kernel(ByteKeys(data, ends.view(np.uint64)), pa.binary())
 
-    def labels(self, leaves: pa.Array, levels: Sequence[int] | Levels) -> pa.Array:
-        """Components with the separator between them; the root is a star."""
-        pairs = zip(leaves.to_pylist(), levels, strict=True)
-        return pa.array([self._label(leaf, int(level)) for leaf, level in pairs], pa.string())
+    def _read(self, keys: pa.Array) -> pa.Array:
+        """Return the components of keys."""
+        return self.reader(keys)
 
-    def _label(self, leaf: bytes, level: int) -> str:
-        if level == 0:
-            return ROOT
+    def _shared(self, leaves: pa.Array, before: pa.Scalar | None) -> Levels:
+        """Count the components that leaves have in common with the ones before them."""
+        read = octets(leaves)
+        first = np.array(bytearray(b"" if before is None else before.as_py()), np.uint8)
+        levels: Levels = shared_components(read.data, read.offsets, first)
+        return levels
+
+    def _label(self, leaf: int | bytes, level: int) -> str:
+        """Return components with the separator between them."""
+        assert isinstance(leaf, bytes)
         first, *others = leaf.split(BETWEEN)[:level]
         shown = [_shown(part, self.separator, (MARKER,)) for part in others]
         return self.separator.join([_shown(first, self.separator, (MARKER, ROOT)), *shown])
 
 
 def _shown(part: bytes, separator: str, reserved: tuple[str, ...]) -> str:
-    """A component as text from which it could be read back, whatever it is."""
+    """Return a component as text from which it could be read back, whatever it is."""
     if part == PADDING:
         return MARKER
     text = part.replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
@@ -97,24 +101,18 @@ class TextReader:
     depth: int
 
     def __call__(self, keys: pa.Array) -> pa.Array:
-        """The leaves of keys; null where one is malformed."""
-        if not takes_bytes(keys.type):
-            raise wrong_type(self.name, "text", keys.type)
-        read = octets(keys)
+        """Return the leaves of keys; null if one is malformed."""
+        read = checked_octets(keys, self.name, "text")
         data, ends, good = components(self.form, read.data, read.offsets, self.depth)
         if keys.null_count:
             good &= keys.is_valid().to_numpy(zero_copy_only=False)
-        return _array(data, ends, good)
-
-
-def _array(data: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], good: Mask) -> pa.Array:
-    valid = None if good.all() else pa.array(good).buffers()[1]
-    buffers = [valid, pa.py_buffer(ends), pa.py_buffer(data[: ends[-1]])]
-    return pa.Array.from_buffers(pa.large_binary(), len(good), buffers).cast(pa.binary())
+        valid = None if good.all() else pa.array(good).buffers()[1]
+        buffers = [valid, pa.py_buffer(ends), pa.py_buffer(data[: ends[-1]])]
+        return pa.Array.from_buffers(pa.large_binary(), len(good), buffers).cast(pa.binary())
 
 
 def as_bytes(keys: pa.Array) -> pa.Array:
-    """Keys of any type as the bytes of their text; bytes as they are.
+    """Return keys of any type as the bytes of their text; bytes as they are.
 
     >>> as_bytes(pa.array([10, None])).to_pylist()
     [b'10', None]
@@ -123,7 +121,7 @@ def as_bytes(keys: pa.Array) -> pa.Array:
 
 
 def without_reserved(components_of_one: pa.Array) -> pa.Array:
-    """Single components, null where one holds the byte between components or is the padding."""
+    """Return single components, null if one holds the byte between components or is the padding."""
     bad = pc.or_(
         pc.greater_equal(pc.find_substring(components_of_one, BETWEEN), 0),
         pc.equal(components_of_one, pa.scalar(PADDING, pa.binary())),
@@ -132,10 +130,75 @@ def without_reserved(components_of_one: pa.Array) -> pa.Array:
 
 
 def is_component(part: bytes) -> bool:
-    """Whether bytes can be a component."""
+    """Return whether bytes can be a component."""
     return BETWEEN not in part and part != PADDING
 
 
 def joined(parts: Sequence[bytes], height: int) -> bytes:
-    """One leaf of components from the top down, padded to the height."""
+    """Return one leaf of components from the top down, padded to the height."""
     return BETWEEN.join([*parts, *[PADDING] * (height - len(parts))])
+
+
+def domain(depth: int = DEPTH) -> ComponentHierarchy:
+    """Return the hierarchy of domain names from the right: com, com.example, com.example.www.
+
+    ASCII letters are in lower case and one dot at the end is dropped; names with more parts are cut to the
+    `depth` rightmost. Malformed are empty parts, blanks, control characters, marks of a URL (/:@?#[] and the
+    backslash), and a last part of digits alone, as an IPv4 address has.
+
+    >>> hierarchy = domain(3)
+    >>> leaves = hierarchy.leaves(pa.array(["WWW.Example.com", "example.com"]))
+    >>> hierarchy.labels(leaves, [3, 3]).to_pylist()
+    ['com.example.www', 'com.example.·']
+    """
+    return _of_text("domain", DOMAIN, depth, ".")
+
+
+def path(depth: int = DEPTH) -> ComponentHierarchy:
+    """Return the hierarchy of paths from the left: the host (of a URL), then one component after the other.
+
+    Of a URL the scheme, the user before an @, the query and the fragment are dropped, and the host is in
+    lower case; a query is dropped of all paths. The slash at the start of a path is part of its first
+    component; empty components are dropped and . and .. stay as they are. Deeper paths are cut to `depth`
+    components. Malformed are empty paths and those with a zero byte or the byte 0xff, which UTF-8 never has.
+
+    >>> hierarchy = path(3)
+    >>> leaves = hierarchy.leaves(pa.array(["https://Example.com/a/b/c?q=1", "/usr/lib"]))
+    >>> hierarchy.labels(leaves, [3, 3]).to_pylist()
+    ['example.com/a/b', '/usr/lib/·']
+    """
+    return _of_text("path", PATH, depth, "/")
+
+
+def _of_text(what: str, form: int, depth: int, separator: str) -> ComponentHierarchy:
+    """Return the hierarchy of texts in one of the forms that the kernel knows."""
+    name = f"{what}/{check_depth(what, depth)}"
+    return ComponentHierarchy(name, depth, TextReader(name, form, depth), separator)
+
+
+def columns(names: str | Sequence[str]) -> ComponentHierarchy:
+    """Return the hierarchy of several columns, the most general first: of one value, of two, and so on.
+
+    Names are a list, or one text with commas between them.
+
+    Keys are those of a source of these columns in this order; a null is padded. Values that are not text are
+    shown as whole numbers, a date as its days since 1970; those of one column alone as their text. Malformed
+    are values with a zero byte, or of the byte 0xff alone.
+
+    >>> from hushcount.keys.composite import encode
+    >>> hierarchy = columns(["country", "region"])
+    >>> leaves = hierarchy.leaves(encode([pa.array(["de"]), pa.array(["Hesse"])]))
+    >>> hierarchy.labels(leaves, [2]).to_pylist()
+    ['de > Hesse']
+    """
+    names = names.split(",") if isinstance(names, str) else names
+    if not names or not all(names) or len(set(names)) < len(names):
+        raise ParameterError(f"columns must be a list of different names, got {','.join(names)!r}.")
+    name = "columns:" + ",".join(names)
+    reader = TextReader(name, ROW, len(names)) if len(names) > 1 else _one_column
+    return ComponentHierarchy(name, len(names), reader, ROW_SEPARATOR)
+
+
+def _one_column(keys: pa.Array) -> pa.Array:
+    """Return the values of one column as components."""
+    return without_reserved(as_bytes(keys))

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.hierarchies._kernels.dates import DAY, MONTH, YEAR, parse_dates
-from hushcount.hierarchies.base import (
-    MARKER,
-    ROOT,
-    by_value,
-    octets,
-    shared_levels,
-    takes_bytes,
-    with_nulls,
-    without_low_bits,
-    wrong_type,
-)
+from hushcount.hierarchies.base import MARKER, IntegerHierarchy, checked_octets, with_nulls
 
 if TYPE_CHECKING:
-    from hushcount.compiled.arrays import Mask
-    from hushcount.hierarchies.base import Levels
+    from hushcount.compiled.arrays import Counts, Mask, Words
 
 BITS = 28
 LAST_YEAR = 9999
@@ -34,7 +21,7 @@ _MILLISECONDS_PER_DAY = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Date:
+class Date(IntegerHierarchy):
     """Year, month, day and hour, of the years 0 to 9999.
 
     Keys are ISO 8601 text (2024, 2024-05, 2024-05-17, 2024-05-17T13:45:59.5+02:00, also with a blank for the
@@ -49,7 +36,7 @@ class Date:
 
     @property
     def name(self) -> str:
-        """Public text that says which hierarchy it is."""
+        """The public name of the hierarchy."""
         return "date"
 
     @property
@@ -58,55 +45,44 @@ class Date:
         return 4
 
     @property
-    def leaf_type(self) -> pa.DataType:
-        """Dates are packed into numbers."""
-        return pa.uint64()
-
-    @property
-    def shifts(self) -> npt.NDArray[np.uint64]:
+    def shifts(self) -> Words:
         """How many bits are cleared at each level."""
         return np.array([BITS, YEAR, MONTH, DAY, 0], np.uint64)
 
-    def leaves(self, keys: pa.Array) -> pa.Array:
-        """Packed dates; null where a key is none."""
-        return by_value(keys, self._parsed)
-
-    def shared(self, leaves: pa.Array, before: pa.Scalar | None = None) -> Levels:
-        """The level of the shortest span of time each sorted date shares with the one before it."""
-        return shared_levels(leaves, before, self.shifts)
-
-    def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
-        """The year, month, day or hour of dates."""
-        return without_low_bits(leaves, self.shifts[level])
-
-    def labels(self, leaves: pa.Array, levels: Sequence[int] | Levels) -> pa.Array:
-        """Text such as 2024-05-17T13, as far as the level goes."""
-        pairs = zip(leaves.to_pylist(), levels, strict=True)
-        return pa.array([_label(leaf, int(level)) for leaf, level in pairs], pa.string())
-
-    def _parsed(self, keys: pa.Array) -> pa.Array:
+    def _read(self, keys: pa.Array) -> pa.Array:
+        """Return packed dates; null if a key is none."""
         kind = keys.type
         if pa.types.is_timestamp(kind):
             hours = _numbers(keys, pa.int64()) // _PER_HOUR[kind.unit]
             return with_nulls(_packed(hours // 24, hours % 24 + 1), keys)
-        if pa.types.is_date32(kind):
-            days = _numbers(keys, pa.int32()).astype(np.int64)
+        if pa.types.is_date(kind):
+            daily = pa.types.is_date32(kind)
+            stored = _numbers(keys, pa.int32() if daily else pa.int64()).astype(np.int64)
+            days = stored if daily else stored // _MILLISECONDS_PER_DAY
             return with_nulls(_packed(days, np.zeros(len(days), np.int64)), keys)
-        if pa.types.is_date64(kind):
-            days = _numbers(keys, pa.int64()) // _MILLISECONDS_PER_DAY
-            return with_nulls(_packed(days, np.zeros(len(days), np.int64)), keys)
-        if not takes_bytes(kind):
-            raise wrong_type(self.name, "text, dates or timestamps", kind)
-        read = octets(keys)
+        read = checked_octets(keys, self.name, "text, dates or timestamps")
         return with_nulls(parse_dates(read.data, read.offsets), keys)
 
+    def _label(self, leaf: int | bytes, level: int) -> str:
+        """Return text such as 2024-05-17T13, as far as the level goes."""
+        assert isinstance(leaf, int)
+        month, day, hour = (leaf >> MONTH) & 15, (leaf >> DAY) & 31, leaf & 31
+        parts = (
+            f"{leaf >> YEAR:04d}",
+            "-" + _two(month, month),
+            "-" + _two(day, day),
+            "T" + _two(hour, hour - 1),
+        )
+        return "".join(parts[:level])
 
-def _numbers(keys: pa.Array, storage: pa.DataType) -> npt.NDArray[np.int64]:
+
+def _numbers(keys: pa.Array, storage: pa.DataType) -> Counts:
+    """Return the numbers that Arrow stores dates and times as; 0 for a null."""
     return np.asarray(keys.view(storage).fill_null(0).to_numpy(zero_copy_only=False))
 
 
-def _packed(days: npt.NDArray[np.int64], hours: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint64], Mask]:
-    """Days since 1970 and hours + 1 as leaves, and which of them are of the years 0 to 9999."""
+def _packed(days: Counts, hours: Counts) -> tuple[Words, Mask]:
+    """Return days since 1970 and hours + 1 as leaves, and which of them are of the years 0 to 9999."""
     dates = days.astype("datetime64[D]")
     months = dates.astype("datetime64[M]")
     day = (dates - months.astype("datetime64[D]")).astype(np.int64) + 1
@@ -116,18 +92,6 @@ def _packed(days: npt.NDArray[np.int64], hours: npt.NDArray[np.int64]) -> tuple[
     return packed.view(np.uint64), (year >= 0) & (year <= LAST_YEAR)
 
 
-def _label(leaf: int, level: int) -> str:
-    if level == 0:
-        return ROOT
-    month, day, hour = (leaf >> MONTH) & 15, (leaf >> DAY) & 31, leaf & 31
-    parts = (
-        f"{leaf >> YEAR:04d}",
-        "-" + _two(month, month),
-        "-" + _two(day, day),
-        "T" + _two(hour, hour - 1),
-    )
-    return "".join(parts[:level])
-
-
 def _two(stored: int, value: int) -> str:
+    """Return two digits, or the marker of a part that a date lacks."""
     return f"{value:02d}" if stored else MARKER

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,15 +16,20 @@ import pyarrow.compute as pc
 from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.failures import attempt
 from hushcount.hierarchies.base import LARGEST_HEIGHT, ROOT, check_depth
-from hushcount.hierarchies.components import ComponentHierarchy, as_bytes, is_component, joined
-from hushcount.hierarchies.names import ROW_SEPARATOR
+from hushcount.hierarchies.components import (
+    BETWEEN,
+    ROW_SEPARATOR,
+    ComponentHierarchy,
+    as_bytes,
+    is_component,
+    joined,
+)
 
 if TYPE_CHECKING:
     Parents = Mapping[str, str | None]
 
 HEADER = ["child", "parent"]
 LARGEST_TABLE = 1 << 27
-BLOCK_OF_NODES = 1 << 14
 
 
 def parent_table(path: str | Path, height: int | None = None) -> ComponentHierarchy:
@@ -42,21 +47,16 @@ def parent_table(path: str | Path, height: int | None = None) -> ComponentHierar
         up are padded.
     """
     name = f"parents:{Path(path).name}"
-    parents = _read(Path(path))
-    sizes = _sizes(parents, name)
-    deepest = max(size.depth for size in sizes.values())
+    ways = _ways(_read(Path(path)), name)
+    depths = [1 + way.count(BETWEEN) for way in ways.values()]
+    deepest = max(depths)
     if height is not None and check_depth("parents", height) < deepest:
         raise ParameterError(f"height must be at least {deepest} for hierarchy {name}, got {height}.")
     height = check_depth("parents", deepest) if height is None else height
-    if sum(size.octets + 2 * (height - size.depth) for size in sizes.values()) > LARGEST_TABLE:
-        raise ParameterError(
-            f"Hierarchy {name} is too large: its nodes with all their ancestors take more than"
-            f" {LARGEST_TABLE} bytes. Use fewer levels or shorter names."
-        )
-    names = pa.array([node.encode() for node in sizes], pa.binary())
-    return ComponentHierarchy(
-        name, height, TableReader(names, _leaves(sizes, parents, height)), ROW_SEPARATOR
-    )
+    _check_size(sum(map(len, ways.values())) + 2 * sum(height - depth for depth in depths), name)
+    names = pa.array([node.encode() for node in ways], pa.binary())
+    leaves = pa.array([joined(way.split(BETWEEN), height) for way in ways.values()], pa.binary())
+    return ComponentHierarchy(name, height, TableReader(names, leaves), ROW_SEPARATOR)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +86,7 @@ def _read(path: Path) -> Parents:
 
 
 def _parents(rows: Iterator[list[str]], name: str) -> Parents:
+    """Return the parent of every child in the rows of a table, or raise if a row is malformed."""
     if [field.strip() for field in next(rows, [])] != HEADER:
         raise ParameterError(f"Parent table {name} must begin with the line child,parent.")
     found: dict[str, str | None] = {}
@@ -96,52 +97,45 @@ def _parents(rows: Iterator[list[str]], name: str) -> Parents:
             raise ParameterError(f"Parent table {name} must have a child and a parent in row {line}.")
         child, parent = row[0], None if row[1] in ("", ROOT) else row[1]
         if child in found and found[child] != parent:
-            raise ParameterError(f"Parent table {name} must have one parent per child, not so in row {line}.")
+            raise ParameterError(f"Parent table {name} names a second parent for a child in row {line}.")
         found[child] = parent
     if not found:
         raise ParameterError(f"Parent table {name} must have a row.")
     return found
 
 
-class NodeSize(NamedTuple):
-    """How many steps a node is below the root, and the bytes of it and all its ancestors."""
-
-    depth: int
-    octets: int
-
-
-def _sizes(parents: Parents, name: str) -> dict[str, NodeSize]:
-    """Return the size of every node, or raise if there is a cycle or a node is too deep."""
-    found: dict[str, NodeSize] = {}
-    for node in chain(parents, (parent for parent in parents.values() if parent is not None)):
-        way = list(islice(_way_up(parents, node, found), LARGEST_HEIGHT + 1))
-        if len(set(way)) < len(way):
+def _ways(parents: Parents, name: str) -> dict[str, bytes]:
+    """Return every node after all its ancestors, or raise if there is a cycle or they are too large."""
+    found: dict[str, bytes] = {}
+    octets = 0
+    for node in chain(parents, filter(None, parents.values())):
+        fresh = list(islice(_upwards(parents, node, found), LARGEST_HEIGHT + 1))
+        if len(set(fresh)) < len(fresh):
             raise ParameterError(f"Hierarchy {name} must have no cycle.")
-        for below in reversed(way):
-            above = found.get(parents.get(below) or "", NodeSize(0, 0))
-            if above.depth == LARGEST_HEIGHT or len(way) > LARGEST_HEIGHT:
+        for below in reversed(fresh):
+            above = [found[parent]] if (parent := parents.get(below)) in found else []
+            found[below] = BETWEEN.join([*above, below.encode()])
+            if found[below].count(BETWEEN) >= LARGEST_HEIGHT or len(fresh) > LARGEST_HEIGHT:
                 raise ParameterError(f"Hierarchy {name} must not be higher than {LARGEST_HEIGHT}.")
-            found[below] = NodeSize(above.depth + 1, above.octets + 1 + len(below.encode()))
+            octets += len(found[below])
+            _check_size(octets, name)
     return found
 
 
-def _way_up(parents: Parents, node: str | None, known: Mapping[str, NodeSize]) -> Iterator[str]:
-    """Yield a node and its ancestors up to the first whose size is known, for ever if there is a cycle."""
+def _upwards(parents: Parents, node: str | None, known: Container[str]) -> Iterator[str]:
+    """Yield a node and its ancestors up to the first that is known, for ever if there is a cycle."""
     while node is not None and node not in known:
         yield node
         node = parents.get(node)
 
 
-def _leaves(nodes: Iterable[str], parents: Parents, height: int) -> pa.Array:
-    """Return the leaf of every node, made in blocks, so that there are never all of them twice."""
-    blocks = [pa.array([], pa.binary())]
-    rest = iter(nodes)
-    while some := list(islice(rest, BLOCK_OF_NODES)):
-        ways = (list(_way_up(parents, node, {}))[::-1] for node in some)
-        blocks.append(
-            pa.array([joined([part.encode() for part in way], height) for way in ways], pa.binary())
+def _check_size(octets: int, name: str) -> None:
+    """Raise if all nodes with their ancestors take too much memory."""
+    if octets > LARGEST_TABLE:
+        raise ParameterError(
+            f"Hierarchy {name} is too large: its nodes with all their ancestors take more than"
+            f" {LARGEST_TABLE} bytes. Use fewer levels or shorter names."
         )
-    return pa.concat_arrays(blocks)
 
 
 def parent_function(parent: Callable[[object], object], height: int) -> ComponentHierarchy:
@@ -182,6 +176,7 @@ class FunctionReader:
         return pa.array(leaves, pa.binary()).take(distinct.indices)
 
     def _leaf(self, key: object) -> bytes | None:
+        """Return the leaf of a key, or None if it is malformed."""
         parts: list[bytes] = []
         node = key
         while node is not None:
@@ -206,16 +201,19 @@ class FunctionReader:
 
 
 def _python_values(keys: pa.Array) -> list[object]:
+    """Return keys as Python values."""
     if pa.types.is_timestamp(keys.type) and keys.type.unit == "ns":  # Python has no nanoseconds
         keys = keys.cast(pa.timestamp("us", keys.type.tz), safe=False)
     return list(keys.to_pylist())
 
 
 def _not_python(error: Exception) -> HushcountError:
+    """Say that keys cannot be Python values."""
     return DataError("The data have keys beyond what Python can hold; cast them to text first.")
 
 
 def _component(node: object) -> bytes:
+    """Return a node that a function returned as a component, or raise."""
     if isinstance(node, bytes):
         return node
     if isinstance(node, str | int | date):

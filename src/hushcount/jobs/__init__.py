@@ -1,1 +1,1 @@
-"""Source to release in one call."""
+"""Jobs: from a source to a release in one call."""

@@ -6,29 +6,137 @@ the sketch is `broken`, that is ahead of its position, and is never saved.
 
 from __future__ import annotations
 
-import os
+import base64
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
+
+import pyarrow as pa
 
 from hushcount import signals
-from hushcount.errors import DataError, ParameterError
-from hushcount.files.atomic import check_writable, replace_verified
-from hushcount.files.container import Fields
-from hushcount.jobs.origin import Position
-from hushcount.privacy import EVENT
+from hushcount.errors import DataError, ParameterError, SketchFileError
+from hushcount.files.atomic import PathLike, check_writable, replace_verified
+from hushcount.files.container import Contents, Fields
+from hushcount.keys.columns import KeyColumns
+from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, PrivacyUnit, check_count
 from hushcount.shapes import Sketch
 from hushcount.sketches.kinds import load_with_position
+from hushcount.sources.windowed import WindowedSource
+
+if TYPE_CHECKING:
+    from hushcount.sources.source import Source
 
 SECONDS = 10.0
+UNITS = {unit.name: unit for unit in (EVENT, USER, RESULT_ROW, STREAM_ROW)}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The key columns, the privacy unit and the public notes of a source."""
+
+    columns: KeyColumns
+    unit: PrivacyUnit
+    notes: tuple[str, ...]
+    window: str | None = None
+
+    @classmethod
+    def of(cls, source: Source) -> Origin:
+        """Return the origin of the keys of a source, and the window of time that they are from."""
+        window = source.words if isinstance(source, WindowedSource) else None
+        return cls(source.columns, source.unit, source.notes, window)
+
+    def to_dict(self) -> Fields:
+        """Return plain values for a sketch file."""
+        columns = self.columns
+        schema = pa.schema([(str(index), kind) for index, kind in enumerate(columns.types)])
+        return {
+            "names": list(columns.names),
+            "key_names": list(columns.key_names),
+            "key_type": columns.key_type,
+            "inferred": list(columns.inferred),
+            "types": base64.b64encode(schema.serialize().to_pybytes()).decode(),
+            "unit": self.unit.name,
+            "rows": self.unit.rows,
+            "notes": list(self.notes),
+            "window": self.window,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Fields) -> Origin:
+        """Return the origin that `to_dict` described."""
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(values["types"])))
+        columns = KeyColumns(
+            tuple(values["names"]),
+            tuple(values["key_names"]),
+            values["key_type"],
+            tuple(schema.types),
+            inferred=tuple(values.get("inferred", ())),
+        )
+        unit = replace(UNITS[values["unit"]], rows=check_count("rows", values.get("rows", 1)))
+        return cls(columns, unit, tuple(values["notes"]), values.get("window"))
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a sketch has read its source; `finished` when it has read all of it."""
+
+    rows: int
+    finished: bool
+    fingerprint: str
+    state: Mapping[str, str]
+    origin: Origin
+
+    def to_dict(self) -> Fields:
+        """Return plain values for a sketch file."""
+        return {
+            "rows": self.rows,
+            "finished": self.finished,
+            "fingerprint": self.fingerprint,
+            "state": dict(self.state),
+            "origin": self.origin.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Fields, name: str) -> Position:
+        """Return the position that `to_dict` described."""
+        try:
+            origin = Origin.from_dict(values["origin"])
+            return cls(values["rows"], values["finished"], values["fingerprint"], values["state"], origin)
+        except (KeyError, TypeError, ValueError, pa.ArrowException):
+            failure = SketchFileError(f"{name} has a position that this version cannot read.")
+        raise failure
+
+
+NOWHERE = Origin(KeyColumns.of(None, "auto"), EVENT, ())
 
 
 class Resumable(Sketch, Protocol):
-    """A sketch that can be written to a file."""
+    """A sketch that can be written to a file, and described to its owner."""
+
+    id: str
+
+    @property
+    def key_type(self) -> pa.DataType | None:
+        """The Arrow type of the keys; None before the first."""
+        ...
+
+    @property
+    def error_bound(self) -> int:
+        """How far estimates may lie from the truth."""
+        ...
+
+    def contents(self) -> Contents:
+        """Return what is written to a file."""
+        ...
 
     def to_bytes(self, position: Fields | None = None) -> bytes:
         """Return the bytes of a file, with the position in the source."""
+        ...
+
+    def save(self, path: PathLike, position: Fields | None = None) -> None:
+        """Write these bytes to a file that only its owner may read."""
         ...
 
 
@@ -40,7 +148,7 @@ class Checkpoint:
     saved: float = field(default_factory=time.monotonic)
 
     @classmethod
-    def at(cls, path: str | os.PathLike[str] | None) -> Checkpoint | None:
+    def at(cls, path: PathLike | None) -> Checkpoint | None:
         """Return a checkpoint at a path that can be written, or None."""
         if path is None:
             return None
@@ -79,7 +187,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the file: its work is done, and it holds raw data."""
         self.path.unlink(missing_ok=True)
-        signals.withdraw(self._promise)
+        signals.withdraw(self._promise, signals.NOTHING)
 
 
 def check_resumable(fingerprint: str) -> None:
@@ -95,13 +203,13 @@ def check_same(path: Path, stopped: tuple[Resumable, Position], fresh: Resumable
     sketch, position = stopped
     if position.fingerprint != fingerprint:
         raise DataError(
-            f"Checkpoint {path} is of other data (file, modification time, column, type or query);"
-            " remove it to start anew."
+            f"{path} was saved for other data (file, modification time, column, type or query), so it"
+            " cannot be resumed. Delete it to start again."
         )
     if _settings(sketch) != _settings(fresh):
         raise DataError(
-            f"Checkpoint {path} is of another sketch (mechanism, hierarchy, counters or budget);"
-            " remove it to start anew."
+            f"{path} was saved for another sketch (mechanism, hierarchy, counters or budget), so it"
+            " cannot be resumed. Delete it to start again."
         )
 
 

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.files.atomic import PathLike, check_writable, refuse_same
-from hushcount.jobs.run import Ask, Progress, Request, run
-from hushcount.jobs.settings import taken
+from hushcount.files.atomic import PathLike, check_writable
+from hushcount.jobs.request import Progress, Request, kept_sentence
+from hushcount.jobs.run import Ask, Running, drawn
+from hushcount.jobs.settings import Settings, oracle_budget, taken
+from hushcount.jobs.sketch_files import written
+from hushcount.jobs.trust.dry_run import dry_sketch, run_or_rehearse
+from hushcount.jobs.users import UserSettings
 from hushcount.keys.arrays import held_as
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, KINDS
-from hushcount.mechanisms.linear.cells import NoisyCells
-from hushcount.noise.bits import system_bits
-from hushcount.privacy import Budget, check_strength, weaknesses
+from hushcount.mechanisms.linear.cells import CellSizes, NoisyCells
+from hushcount.privacy import Budget, weaknesses
+from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.releases.oracle import Oracle
-from hushcount.sketches.linear import CountMin, CountSketch, LinearSketch
+from hushcount.releases.views.report_files import check_files
+from hushcount.sketches.cells import LinearSketch
+from hushcount.sketches.linear import CountMin, CountSketch, UserCountMin
 
 if TYPE_CHECKING:
-    from hushcount.jobs.origin import Origin
+    from hushcount.accounting.runs import RunPlan
+    from hushcount.jobs.checkpoints import Origin
     from hushcount.jobs.run import Run
+    from hushcount.jobs.trust.spending import Recorded
     from hushcount.keys.columns import KeyColumns
     from hushcount.keys.memory import Data
-    from hushcount.shapes import Public
 
-DEPTH = 5
-WIDTH = 1 << 16
+DEPTH, WIDTH = 5, 1 << 16
 DECLARED = {"int": pa.int64(), "text": pa.string()}
+CELL = "count is a number of users. A user with several keys in one cell counts once there."
 NO_KEYS = (
     "There are no keys, so their type is not known and nothing was released;"
     " this message itself reveals that, outside the guarantee."
@@ -40,44 +47,62 @@ NO_KEYS = (
 def oracle(
     data: Data = None,
     *,
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float | None = None,
+    rho: float | None = None,
     column: str | None = None,
     kind: str | None = None,
     depth: int | None = None,
     width: int | None = None,
     like: Oracle | PathLike | None = None,
+    user: str | None = None,
+    max_keys: int | None = None,
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
     max_key_bytes: int = MAX_KEY_BYTES,
     on_bad: str = "drop",
     output: PathLike | None = None,
+    report: PathLike | None = None,
     progress: Progress | None = None,
     allow_large_delta: bool = False,
+    ledger: PathLike | None = None,
+    dataset: str | None = None,
+    run_id: str | None = None,
+    again: bool = False,
+    window: str | None = None,
+    time: str | None = None,
+    time_zone: str | None = None,
+    dry_run: bool = False,
 ) -> Oracle:
     """Publish a noisy linear sketch, which answers for the count of any key, as often as anyone likes.
 
-    Protects one event, not one person.
+    Protects one event, or with `user` one person.
 
     Parameters
     ----------
     data : path, frame, array, iterable or sketch, optional
         What to count, as for `top`; or a CountMin or CountSketch that was made with `max_weight`.
-    epsilon : float
+    epsilon : float, optional
         Limit on the privacy loss, such as 1; smaller is more private and noisier.
     delta : float, optional
         Probability with which that limit may fail, such as 1e-8. count-min needs and spends none.
+    rho : float, optional
+        In place of epsilon, for Gaussian noise: the budget in zero-concentrated differential privacy.
     column : str, optional
         The column to count. The only column need not be named.
     kind : {"count-sketch", "count-min"}, optional
-        The sketch; count-sketch unless given.
+        The sketch; count-sketch unless given, with `user` always count-min.
     depth : int, optional
         Rows of cells (5).
     width : int, optional
         Cells per row, a power of two (65536). More cells mean fewer collisions.
     like : Oracle or path, optional
         An oracle whose kind, size and hash functions are taken over, so that the two can be merged.
+    user : str, optional
+        The column of the users. Then one user is protected, not one event, and users are counted.
+    max_keys : int, optional
+        With `user`: keep at most this many different keys of each user.
     format : str, optional
         The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
     key_type : {"auto", "text", "int"}
@@ -90,10 +115,14 @@ def oracle(
         Drop malformed and too long keys, or stop at the first.
     output : path, optional
         Also write the oracle to this file.
+    report : path, optional
+        Also write a page for people that says what is protected, and how well: .html.
     progress : callable, optional
         `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
     allow_large_delta : bool
         Take a delta above 0.01, which protects almost nobody.
+    ledger, dataset, run_id, again, window, time, time_zone, dry_run
+        As in `hushcount.top`.
 
     Returns
     -------
@@ -117,133 +146,154 @@ def oracle(
     return oracle_of(dict(locals()))
 
 
-def oracle_of(values: dict[str, Any]) -> Oracle:
+def oracle_of(values: Mapping[str, object]) -> Oracle:
     """Do what the parameters of `oracle` ask for."""
-    output, progress = values.pop("output"), values.pop("progress")
-    budget = oracle_budget(values.pop("epsilon"), values.pop("delta"))
-    check_strength(budget, values.pop("allow_large_delta"))
-    if output is not None:
-        check_writable(output)
-    size = [values.pop(name) for name in ("kind", "depth", "width", "like")]
-    if isinstance(values["data"], LinearSketch):
-        if any(value is not None for value in (*size, values["column"], values["format"], values["sql"])):
+    data = values["data"]
+    if isinstance(data, LinearSketch):
+        delta = 0.0 if values["delta"] is None else values["delta"]
+        settings, request = taken(OracleSettings, values, delta=delta), taken(Request, values)
+        if any((request.column, request.format, request.sql, request.user, settings.like, settings.stated())):
             raise ParameterError("a sketch has its own kind, size, hash key and keys; give only the budget.")
-        return _released(values["data"], budget, output)
-    values["column"] = _one(values["column"])
-    request = replace(taken(Request, values), ordered=False)
-    return run(OracleAsk(request, budget, _empty(*size), output), progress=progress)
+        if data.key_type is None:
+            raise DataError(NO_KEYS)
+        if values.get("dry_run"):
+            noisy, plan = _planned(data, request, settings)
+            return cast("Oracle", dry_sketch(noisy, settings, request.preview(plan), data.unit))
+        return settings.finished(_released(data, request, settings))
+    return run_or_rehearse(oracle_job(values), values)
 
 
-def _released(sketch: LinearSketch, budget: Budget, output: PathLike | None) -> Oracle:
-    """Return the oracle of a sketch that was counted by the caller."""
-    _known(sketch, None)
-    made = NoisyCells(budget).release(sketch.shape(), system_bits())
-    if output is not None:
-        made.save(output)
-    return made
+def oracle_job(values: Mapping[str, object]) -> tuple[OracleAsk, Running]:
+    """Return what `oracle` is asked for, of data that are not counted yet."""
+    delta = 0.0 if values["delta"] is None else values["delta"]
+    settings, request = taken(OracleSettings, values, delta=delta), taken(Request, values)
+    if request.column is not None and not isinstance(request.column, str):
+        raise ParameterError("column must be one name for an oracle.")
+    users, running = taken(UserSettings, values), taken(Running, values)
+    if users.user is None:
+        return OracleAsk(replace(request, ordered=False), settings, settings.empty()), running
+    request = replace(request.of_users(users, running.progress), ordered=False, with_users=True)
+    return OracleAsk(request, settings, settings.of_users(request.unit.rows)), running.of_users()
 
 
-def oracle_budget(epsilon: float, delta: float | None) -> Budget:
-    """Return the budget of an oracle; without delta, or with 0, it is for mechanisms that need none."""
-    if delta is None or (not isinstance(delta, bool) and delta == 0):
-        return Budget.pure(epsilon)
-    return Budget(epsilon, delta)
+def _released(sketch: LinearSketch, request: Request, settings: OracleSettings) -> Oracle:
+    """Return the oracle of a sketch that the caller has counted."""
+    noisy, plan = _planned(sketch, request, settings)
+    recorded: Recorded[Oracle] = request.reserve(plan)
+    return recorded.stored() or recorded.drawn(lambda: drawn(noisy, sketch.shape()))
 
 
-@dataclass(frozen=True, slots=True)
+def _planned(
+    sketch: LinearSketch, request: Request, settings: OracleSettings
+) -> tuple[NoisyCells, RunPlan | None]:
+    """Return the mechanism for a sketch that the caller has counted, and what it asks of the ledger."""
+    shape = sketch.shape()
+    sizes = CellSizes(sketch.kind, sketch.depth, shape.max_weight or 1)  # without a bound it is refused
+    noisy = NoisyCells(settings.budget, sizes=sizes)
+    return noisy, request.planned_sketch(noisy.event(), sketch.unit, (noisy.name, sizes, repr(shape.hashing)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OracleSettings(Settings):
+    """Budget and size of an oracle."""
+
+    delta: float = 0.0
+    kind: str | None = None
+    depth: int | None = None
+    width: int | None = None
+    like: Oracle | PathLike | None = None
+
+    def spent(self) -> Budget:
+        """Return what the oracle spends."""
+        return oracle_budget(self.loss, self.delta)
+
+    def check_outputs(self) -> None:
+        """Raise unless the file of the oracle and its report can be written."""
+        if self.output is not None:
+            check_writable(self.output)
+        if self.report is not None:
+            check_files(None, None, self.report)
+
+    def stated(self) -> dict[str, int | float | str | None]:
+        """Return the size that was asked for, as far as it was."""
+        sizes = {"kind": self.kind, "depth": self.depth, "width": self.width}
+        return {name: size for name, size in sizes.items() if size is not None}
+
+    def finished(self, published: Oracle) -> Oracle:
+        """Return the oracle with its options, written where asked."""
+        options = {**(published.made.options if published.made else {}), **self.stated()}  # with its entry
+        made = published.made and replace(published.made, options=options, source_name=self.source_name)
+        return written(replace(published, made=made), self.output, self.report)
+
+    def empty(self, kind: str = COUNT_SKETCH) -> LinearSketch:
+        """Return an empty sketch with a fresh hash key, or with that of another oracle."""
+        if self.like is None:
+            name = self.kind or kind
+            if name not in KINDS:
+                raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {name}.")
+            depth = DEPTH if self.depth is None else self.depth
+            width = WIDTH if self.width is None else self.width
+            return (CountMin if name == COUNT_MIN else CountSketch)(depth, width, max_weight=1)
+        if self.stated():
+            raise ParameterError("like gives kind, depth and width; give one or the other.")
+        hashing = (self.like if isinstance(self.like, Oracle) else Oracle.load(self.like)).hashing
+        return (CountSketch if hashing.signed else CountMin).with_hash(hashing, max_weight=1)
+
+    def of_users(self, max_keys: int) -> UserCountMin:
+        """Return an empty sketch that counts each user once per cell, or raise for one with signs."""
+        hashing = self.empty(COUNT_MIN).hashing
+        if hashing.signed:
+            raise ParameterError(
+                "kind must be count-min with user: the signs of count-sketch would cancel within a user."
+            )
+        return UserCountMin(hashing, max_keys)
+
+
+@dataclass(frozen=True)
 class OracleAsk(Ask[Oracle]):
     """Noisy cells that answer for any key."""
 
-    request: Request
-    spent: Budget
-    empty: LinearSketch
-    output: PathLike | None = None
+    command = "oracle"
+    settings: OracleSettings
+    sketch: LinearSketch | UserCountMin
 
-    @property
-    def budget(self) -> Budget:
-        """What the oracle spends."""
-        return self.spent
+    def described(self) -> tuple[tuple[str, ...], Counted]:
+        """Return what is kept of each user, and what a count is a number of."""
+        if isinstance(self.sketch, LinearSketch):
+            return (), EVENTS
+        return (kept_sentence(self.sketch.unit.rows), CELL), Counted("users")
 
-    @property
-    def outputs(self) -> tuple[PathLike | None, ...]:
-        """The file of the oracle."""
-        return (self.output,)
-
-    @property
-    def max_events(self) -> int | None:
-        """No bound: cells hold any number of events."""
-        return None
-
-    def sketch(self) -> LinearSketch:
-        """Return the empty sketch."""
-        return self.empty
+    def prepare(self) -> tuple[LinearSketch | UserCountMin, NoisyCells]:
+        """Return the sketch and the mechanism, or raise for a budget without delta that needs one."""
+        kind, depth, public = self.sketch.kind, self.sketch.depth, self.sketch.public()
+        return self.sketch, NoisyCells(self.settings.budget, public, CellSizes(kind, depth, 1))
 
     def count(self, reading: Run, progress: Progress | None) -> None:
         """Count all keys; if there are none, their type must have been declared."""
         reading.count(progress)
-        self._key_type(reading.source.columns)
+        if self.sketch.key_type is None:
+            self._declared(reading.source.columns)
 
-    def mechanism(self, public: Public) -> NoisyCells:
-        """Return the mechanism, or raise for a budget without delta that needs one."""
-        noisy = NoisyCells(self.spent, public)
-        noisy.law(self.empty.kind, self.empty.depth, 1)
-        return noisy
+    def publish(self, whole: Oracle, origin: Origin) -> Oracle:
+        """Return the oracle with its notes."""
+        counted = self.sketch.key_type
+        kind = self._declared(origin.columns) if counted is None else counted
+        notes = (*origin.notes, *self.described()[0], *weaknesses(self.settings.budget))
+        return replace(whole, key_type=kind, notes=notes)
 
-    def finish(self, whole: Oracle, origin: Origin) -> Oracle:
-        """Return the oracle with its notes, written where asked."""
-        made = replace(
-            whole, notes=(*origin.notes, *weaknesses(self.spent)), key_type=self._key_type(origin.columns)
-        )
-        if self.output is not None:
-            made.save(self.output)
-        return made
+    def finish(self, published: Oracle) -> Oracle:
+        """Return the oracle, written where asked."""
+        return self.settings.finished(published)
 
-    def _key_type(self, columns: KeyColumns) -> pa.DataType:
-        """Return the type of the keys that were counted, or that the source or the caller declares."""
+    def law(self) -> dict[str, object]:
+        """Return the size of the sketch, and its hash functions if they are those of another oracle."""
+        hashing = self.sketch.hashing
+        size: dict[str, object] = {"kind": hashing.kind, "depth": hashing.depth, "width": hashing.width}
+        return size if self.settings.like is None else size | {"hash": repr(hashing)}
+
+    def _declared(self, columns: KeyColumns) -> pa.DataType:
+        """Return the type of keys that was declared; a made-up one would show that there were no keys."""
         declared = held_as(columns.types[0]) if columns.types else DECLARED.get(self.request.key_type)
-        return _known(self.empty, declared)
-
-
-def _known(sketch: LinearSketch, declared: pa.DataType | None) -> pa.DataType:
-    """Return the type of the keys: one made up for no keys would show that there were none."""
-    kind = declared if sketch.key_type is None else sketch.key_type
-    if kind is None:
-        raise DataError(NO_KEYS)
-    return kind
-
-
-def merge_oracles(paths: Sequence[PathLike], output: PathLike | None = None) -> Oracle:
-    """Add up oracle files that have the same hash key, and write the sum to `output` if it is given."""
-    if output is not None:
-        check_writable(output)
-    refuse_same([output], paths)
-    if len(paths) < 2:
-        raise ParameterError("merge needs at least two oracles.")
-    first, *others = [Oracle.load(path) for path in paths]
-    for other in others:
-        first = first.merge(other)
-    if output is not None:
-        first.save(output)
-    return first
-
-
-def _empty(
-    kind: str | None, depth: int | None, width: int | None, like: Oracle | PathLike | None
-) -> LinearSketch:
-    """An empty sketch with a fresh hash key, or with that of another oracle."""
-    if like is None:
-        name = COUNT_SKETCH if kind is None else kind
-        if name not in KINDS:
-            raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {name}.")
-        made = CountMin if name == COUNT_MIN else CountSketch
-        return made(DEPTH if depth is None else depth, WIDTH if width is None else width, max_weight=1)
-    if (kind, depth, width) != (None, None, None):
-        raise ParameterError("like gives kind, depth and width; give one or the other.")
-    hashing = like.hashing if isinstance(like, Oracle) else Oracle.load(like).hashing
-    return (CountSketch if hashing.signed else CountMin).with_hash(hashing, max_weight=1)
-
-
-def _one(column: Any) -> str | None:
-    if column is not None and not isinstance(column, str):
-        raise ParameterError("column must be one name for an oracle.")
-    return column
+        if declared is None:
+            raise DataError(NO_KEYS)
+        return declared

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.privacy import budget_for, check_max_events, check_strength
+from hushcount.files.atomic import PathLike
 from hushcount.shapes import LevelCounters, TrackedCells
 
 if TYPE_CHECKING:
+    from hushcount.accounting.runs import RunPlan
+    from hushcount.accounting.windows import TimeWindow
+    from hushcount.jobs.settings import ReleaseSettings
+    from hushcount.jobs.trust.dry_run import DryRun
+    from hushcount.jobs.trust.spending import Recorded, Spending
     from hushcount.keys.memory import Data
+    from hushcount.mechanisms.base import Calibrated
+    from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
     from hushcount.shapes import Shape, Sketch
 
 MANY = (list, tuple)
-LEVELS = "hierarchy-streaming"
 
 
 def release(
     sketch: Sketch | Sequence[Sketch],
     *,
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float,
+    rho: float | None = None,
     mechanism: str | None = None,
     max_events: int | None = None,
     domain: Data = None,
     threshold: int | None = None,
     allow_large_delta: bool = False,
     bits: Bits | None = None,
+    ledger: PathLike | None = None,
+    dataset: str | None = None,
+    run_id: str | None = None,
+    again: bool = False,
+    dry_run: bool = False,
 ) -> Release | TreeRelease:
     """Release a sketch, or a list of sketches of disjoint data, with (epsilon, delta)-differential privacy.
 
@@ -42,17 +54,19 @@ def release(
     sketch : sketch or list of sketches
         What was counted. Several sketches must cover disjoint data, split by an attribute of the event such
         as its country and not by row number.
-    epsilon : float
+    epsilon : float, optional
         Limit on the privacy loss, such as 1; smaller is more private and noisier.
     delta : float
         Probability with which that limit may fail, such as 1e-8; 0 with a `domain`.
+    rho : float, optional
+        In place of epsilon, for Gaussian noise: the budget in zero-concentrated differential privacy.
     mechanism : str, optional
         The name of a mechanism; without it the proved default for this sketch is taken.
     max_events : int, optional
         A public bound on the number of events. "dpss" and "public-floor" need it; others use it to bound
         errors. A sketch that holds more is refused.
     domain : "A..B", range or list of keys, optional
-        All keys that can occur, known to everybody; it goes with delta = 0.
+        All keys that can occur, known to everybody; it requires delta = 0.
     threshold : int, optional
         For a HierarchySketch: the smallest noisy residual of a published node; by default the smallest that
         the budget allows.
@@ -60,6 +74,17 @@ def release(
         Take a delta above 0.01, which protects almost nobody.
     bits : Bits, optional
         Random bits, for tests. By default those of the operating system's secure generator.
+    ledger : path or str, optional
+        A ledger, a file or postgresql://..., that is charged before the noise is drawn. Default:
+        HUSHCOUNT_LEDGER.
+    dataset : str, optional
+        The dataset in the ledger whose budget pays.
+    run_id : str, optional
+        The name of the run. A retry with the same name gets the answer that was stored. A sketch needs one.
+    again : bool
+        Draw and pay anew although there is an answer.
+    dry_run : bool
+        Return what the release would be and cost, a `DryRun` to print, without any noise and at no cost.
 
     Returns
     -------
@@ -71,34 +96,121 @@ def release(
     NotProvedError
         If the mechanism is not proved for this sketch; the message names another way.
     """
+    from hushcount.jobs.settings import ReleaseSettings
+    from hushcount.jobs.trust.spending import Spending
     from hushcount.keys.domains import as_domain
-    from hushcount.mechanisms.registry import prepare
-    from hushcount.noise.bits import system_bits
+    from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 
-    budget = budget_for(epsilon, delta, domain is not None)
-    check_strength(budget, allow_large_delta)
-    longest = check_max_events(max_events, budget.delta)
+    spending = Spending(ledger=ledger, dataset=dataset, run_id=run_id, again=again)
     shape = shape_of(sketch)
-    check_total(sketch, shape, longest)
-    if isinstance(shape, LevelCounters) and mechanism in (None, LEVELS):
-        from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
+    tree = isinstance(shape, LevelCounters) and mechanism in (None, LevelFloorRelease.name)
+    settings = ReleaseSettings(
+        epsilon=epsilon,
+        rho=rho,
+        delta=delta,
+        mechanism=None if tree else mechanism,
+        max_events=max_events,
+        domain=None if domain is None else as_domain(domain),
+        allow_large_delta=allow_large_delta,
+    )
+    if not tree:
+        if threshold is not None:
+            raise ParameterError("threshold is for a HierarchySketch; other mechanisms choose their own.")
+        asked = Released(sketch, shape, settings, bits)
+        if dry_run:
+            return cast("Release", asked.dry(spending))
+        return asked.publish(spending).made_with(settings.stated(), None)
+    prepared = LevelFloorRelease(settings.budget, shape.public(), threshold)
+    levels = Released(sketch, shape, settings, bits)
+    if dry_run:
+        return cast("TreeRelease", levels.dry_tree(prepared, spending))
+    stated = {"threshold": threshold, "max_events": max_events}
+    return levels.tree(prepared, spending).made_with(stated, None)
 
-        return LevelFloorRelease(budget, shape.public(), threshold).release(shape, bits or system_bits())
-    if threshold is not None:
-        raise ParameterError("threshold is for a HierarchySketch; other mechanisms choose their own.")
-    known = None if domain is None else as_domain(domain)
-    prepared = prepare(mechanism, budget, shape.public().within(longest, known))
-    return _assuming(prepared.release(shape, bits or system_bits()), sketch)
+
+@dataclass(frozen=True)
+class Released:
+    """Sketches that are about to be released together.
+
+    `source` identifies their files, and `window` is the time that their rows are from; sketches in memory
+    have neither.
+    """
+
+    sketch: Sketch | Sequence[Sketch]
+    shape: Shape
+    settings: ReleaseSettings
+    bits: Bits | None = None
+    source: str = ""
+    window: TimeWindow | None = None
+
+    def mechanism(self) -> Calibrated:
+        """Return the mechanism, calibrated for the sizes of the sketches, or raise."""
+        from hushcount.mechanisms.registry import prepare
+
+        public = self.shape.public().within(self.settings.max_events, self.settings.domain)
+        return prepare(self.settings.mechanism, self.settings.budget, public)
+
+    def planned(self, mechanism: Calibrated, spending: Spending) -> RunPlan | None:
+        """Return what the release asks of the ledger, None without one."""
+        question = {"command": "release", "mechanism": mechanism.name, "public": mechanism.public}
+        return spending.planned(mechanism.event(), mechanism.public.unit, question, self.source, self.window)
+
+    def dry(self, spending: Spending) -> DryRun:
+        """Return what the release of sketches in memory would be, or raise as the release would."""
+        from hushcount.jobs.trust.dry_run import dry_sketch
+
+        mechanism = self.mechanism()
+        check_total(self.sketch, self.shape, self.settings.max_events)
+        plan = self.planned(mechanism, spending)
+        return dry_sketch(mechanism, self.settings, spending.preview(plan), mechanism.public.unit)
+
+    def publish(
+        self, spending: Spending, finish: Callable[[Release], Release] = lambda whole: whole
+    ) -> Release:
+        """Return the release that `finish` makes of what is drawn, or that a ledger has stored."""
+        from hushcount.jobs.run import drawn
+
+        settings, shape, mechanism = self.settings, self.shape, self.mechanism()
+        recorded: Recorded[Release] = spending.reserve(self.planned(mechanism, spending))
+        stored = recorded.stored()
+        if stored is not None:
+            return stored
+        check_total(self.sketch, shape, settings.max_events)
+        return recorded.drawn(lambda: finish(self._assuming(drawn(mechanism, shape, self.bits))))
+
+    def tree(self, mechanism: LevelFloorRelease, spending: Spending) -> TreeRelease:
+        """Return the tree of a hierarchy of sketches, or the one that a ledger has stored."""
+        from hushcount.jobs.run import drawn
+
+        recorded: Recorded[TreeRelease] = spending.reserve(_planned_tree(mechanism, spending))
+        stored = recorded.stored()
+        if stored is not None:
+            return stored
+        check_total(self.sketch, self.shape, self.settings.max_events)
+        return recorded.drawn(lambda: drawn(mechanism, self.shape, self.bits))
+
+    def dry_tree(self, mechanism: LevelFloorRelease, spending: Spending) -> DryRun:
+        """Return what the tree of a hierarchy of sketches would be, or raise as the release would."""
+        from hushcount.jobs.trust.dry_run import dry_sketch
+
+        check_total(self.sketch, self.shape, self.settings.max_events)
+        preview = spending.preview(_planned_tree(mechanism, spending))
+        return dry_sketch(mechanism, self.settings, preview, mechanism.public.unit)
+
+    def _assuming(self, whole: Release) -> Release:
+        """Return a release whose guarantee says what was assumed when sketches were merged."""
+        from hushcount.sketches.merged import MergedCounters
+
+        if not isinstance(self.sketch, MergedCounters):
+            return whole
+        assumed = (*whole.guarantee.assumptions, *self.sketch.assumptions)
+        return replace(whole, guarantee=replace(whole.guarantee, assumptions=assumed))
 
 
-def _assuming(whole: Release, sketch: Sketch | Sequence[Sketch]) -> Release:
-    """Return a release whose guarantee says what was assumed when sketches were merged."""
-    from hushcount.sketches.merged import MergedCounters
-
-    if not isinstance(sketch, MergedCounters):
-        return whole
-    assumed = (*whole.guarantee.assumptions, *sketch.assumptions)
-    return replace(whole, guarantee=replace(whole.guarantee, assumptions=assumed))
+def _planned_tree(mechanism: LevelFloorRelease, spending: Spending) -> RunPlan | None:
+    """Return what the release of a hierarchy of sketches asks of the ledger, None without one."""
+    law = (mechanism.name, mechanism.public, mechanism.threshold)
+    return spending.planned_sketch(mechanism.event(), mechanism.public.unit, law)
 
 
 def shape_of(sketch: Sketch | Sequence[Sketch]) -> Shape:

@@ -1,97 +1,48 @@
-"""From a source to a sketch: batch by batch, with progress, checkpoints and the public length bound."""
+"""One job, from a source to a release: prepare the mechanism, count, draw the noise once, finish.
+
+Rows are counted batch by batch, with progress, checkpoints and the public bound on their number.
+"""
 
 from __future__ import annotations
 
-import warnings
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from hushcount import signals
-from hushcount.errors import DataError, PrivacyWarning
+from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, refuse_same
-from hushcount.jobs.checkpoints import Checkpoint, check_resumable, check_same
-from hushcount.jobs.origin import Origin, Position
-from hushcount.keys.plain import MAX_KEY_BYTES, KeyLimit
+from hushcount.files.fingerprint import content_digest
+from hushcount.jobs.checkpoints import Checkpoint, Origin, Position, Resumable, check_resumable, check_same
+from hushcount.jobs.request import Progress, Request
+from hushcount.jobs.settings import SHOWN_ONLY, ReleaseSettings, Settings
+from hushcount.mechanisms.registry import prepare
 from hushcount.noise.bits import system_bits
+from hushcount.privacy import warn_of_few
+from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.sources.bounded import BoundedSource
-from hushcount.sources.in_domain import SourceInDomain, readable_type
-from hushcount.sources.open import open_source
 from hushcount.sources.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from hushcount.keys.domains import Domain
-    from hushcount.keys.memory import Data
+    import pyarrow as pa
+
+    from hushcount.accounting.charges import Event
+    from hushcount.accounting.runs import RunPlan
+    from hushcount.jobs.trust.spending import Recorded
     from hushcount.noise.bits import Bits
-    from hushcount.privacy import Budget
-    from hushcount.shapes import Public, Sketch
-    from hushcount.sources.duckdb.bounding import Bound
+    from hushcount.releases.release import Release
+    from hushcount.shapes import Public, Shape, Sketch
     from hushcount.sources.source import Batch
 
-Progress = Callable[[int, int | None], None]
-FAR_BELOW = 0.1
-FEW = (
-    "delta is not far below 1 / number of events, so the guarantee is weak for data of this size."
-    " This message depends on the data: do not publish it."
-)
+# What of a request decides which keys there are; the rest says where the data lie and how they are read.
+ASKED = ("column", "format", "key_type", "sql", "max_key_bytes", "on_bad", "user", "bound", "padded")
 Published = TypeVar("Published")
 Published_co = TypeVar("Published_co", covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Which data to count, as `open_source` takes it, and how much of each user.
-
-    `ordered` says whether the sketch depends on the order of rows, `padded` whether rows with a null are
-    kept for a tree of columns. `bound` limits what each user contributes, `with_users` keeps users beside
-    keys, and `progress` is called while the rows of users are sorted. `beside` are files that are read
-    besides the data, such as a domain or a table of parents.
-    """
-
-    data: Data = None
-    column: str | Sequence[str] | None = None
-    format: str | None = None
-    key_type: str = "auto"
-    sql: str | None = None
-    max_key_bytes: int = MAX_KEY_BYTES
-    on_bad: str = "drop"
-    user: str | None = None
-    domain: Domain | None = None
-    ordered: bool = True
-    bound: Bound | None = None
-    with_users: bool = False
-    progress: Progress | None = None
-    padded: bool = False
-    beside: tuple[PathLike, ...] = ()
-
-    def __post_init__(self) -> None:
-        KeyLimit.of(self.max_key_bytes, self.on_bad)
-        if self.column is not None and not isinstance(self.column, str):
-            object.__setattr__(self, "column", list(self.column))
-
-    def open(self, state: Mapping[str, str] | None = None) -> Source:
-        """Open the source; `state` of a stopped run gives its order again."""
-        source = open_source(
-            self.data,
-            column=self.column,
-            format=self.format,
-            key_type=self.key_type if self.domain is None else readable_type(self.domain, self.key_type),
-            sql=self.sql,
-            user=self.user,
-            state=state,
-            limit=KeyLimit.of(self.max_key_bytes, self.on_bad),
-            ordered=self.ordered,
-            padded=self.padded,
-        )
-        if self.domain is not None:
-            source = SourceInDomain(source, self.domain)
-        if self.bound is None:
-            return source
-        return BoundedSource(source, self.bound, self.with_users, self.progress)
 
 
 @dataclass(slots=True)
@@ -99,11 +50,11 @@ class Run:
     """A sketch that is reading its source."""
 
     source: Source
-    sketch: Any
+    sketch: Sketch
     rows: int = 0
     checkpoint: Checkpoint | None = None
     max_events: int | None = None
-    look: Callable[[Any], object] | None = None  # at the keys of each batch before they are counted
+    look: Callable[[pa.Array], object] | None = None  # at the keys of each batch before they are counted
     broken: bool = False  # while a batch is counted, the sketch is ahead of its position
 
     def position(self, finished: bool = False) -> Position:
@@ -120,15 +71,10 @@ class Run:
                 self.save()
                 raise
 
-    def finish(self) -> None:
-        """Give up the checkpoint: its work is done, and it holds raw data."""
-        if self.checkpoint is not None:
-            self.checkpoint.remove()
-
     def save(self) -> None:
         """Write the checkpoint, unless a batch is counted in part."""
         if self.checkpoint is not None and not self.broken:
-            self.checkpoint.save(self.sketch, self.position())
+            self.checkpoint.save(cast("Resumable", self.sketch), self.position())
 
     def _count(self, progress: Progress | None) -> None:
         """Count batch after batch; a signal waits until a batch is counted whole."""
@@ -161,82 +107,162 @@ def check_length(events: int, max_events: int | None) -> None:
         )
 
 
-class Ask(ABC, Generic[Published]):
-    """What a job is asked for: all that is decided before any row is read, and what is done last."""
-
-    request: Request
-
-    @property
-    @abstractmethod
-    def budget(self) -> Budget:
-        """What the release spends."""
-
-    @property
-    @abstractmethod
-    def max_events(self) -> int | None:
-        """The public bound on the number of events, if one was stated."""
-
-    @property
-    def outputs(self) -> tuple[PathLike | None, ...]:
-        """The files that `finish` writes, None for one that was not asked for."""
-        return ()
-
-    @abstractmethod
-    def sketch(self) -> Sketch:
-        """Return an empty sketch."""
-
-    @abstractmethod
-    def mechanism(self, public: Public) -> Releasing[Published]:
-        """Return the calibrated mechanism for a sketch with these public numbers, or raise."""
-
-    @abstractmethod
-    def finish(self, whole: Published, origin: Origin) -> Published:
-        """Return the release with its keys as columns, its notes and cuts, written where asked."""
-
-    def count(self, reading: Run, progress: Progress | None) -> None:
-        """Read the source into the sketch: the only loop over raw data."""
-        reading.count(progress)
-
-
 class Releasing(Protocol[Published_co]):
     """A mechanism, seen from the job that runs it."""
+
+    name: ClassVar[str]
+    public: Public
+
+    def event(self) -> Event:
+        """Return what a release costs."""
+        ...
 
     def release(self, shape: Any, bits: Bits) -> Published_co:
         """Draw the noise: this spends the budget."""
         ...
 
 
-def run(
-    ask: Ask[Published], checkpoint: PathLike | None = None, progress: Progress | None = None
-) -> Published:
+@dataclass(frozen=True)
+class Ask(ABC, Generic[Published]):
+    """What a job is asked for: the data, a sketch and its mechanism, and what is done last."""
+
+    command: ClassVar[str]
+
+    request: Request
+    settings: Settings
+
+    @abstractmethod
+    def prepare(self) -> tuple[Sketch, Releasing[Published]]:
+        """Return an empty sketch, and the mechanism calibrated by its public numbers, or raise."""
+
+    @abstractmethod
+    def publish(self, whole: Published, origin: Origin) -> Published:
+        """Return the release with its keys as columns and its notes: what a ledger stores."""
+
+    @abstractmethod
+    def finish(self, published: Published) -> Published:
+        """Return the rows and intervals asked for, written where asked."""
+
+    def described(self) -> tuple[tuple[str, ...], Counted]:
+        """Return sentences that follow the notes of the source, and what a count is a number of."""
+        return (), EVENTS
+
+    def law(self) -> Mapping[str, object]:
+        """Return what decides the distribution of the answer besides the data, settings and mechanism."""
+        return {}
+
+    def planned(self, mechanism: Releasing[Published], source: Source) -> RunPlan | None:
+        """Return what the release asks of the ledger, None if none is named, or raise."""
+        if self.request.book is None:
+            return None
+        data = source.source if isinstance(source, BoundedSource) else source
+        beside = [content_digest(os.fspath(path)) for path in self.request.beside if os.path.isfile(path)]
+        asked: dict[str, object] = {
+            "command": self.command,
+            "data": {name: getattr(self.request, name) for name in ASKED},
+            "beside": beside,
+            "settings": {
+                name: value for name, value in vars(self.settings).items() if name not in SHOWN_ONLY
+            },
+            "mechanism": mechanism.name,
+            "public": mechanism.public,
+            "law": self.law(),
+        }
+        return self.request.planned(mechanism.event(), source.unit, asked, data.fingerprint)
+
+    def count(self, reading: Run, progress: Progress | None) -> None:
+        """Read the source into the sketch: the only loop over raw data."""
+        reading.count(progress)
+
+
+@dataclass(frozen=True)
+class TableAsk(Ask["Release"]):
+    """A table of keys and counts, of events or of users, on any engine.
+
+    `new` returns an empty sketch. `notes` follow those of the source, `assumptions` those of the mechanism;
+    `counted` says what a count is a number of.
+    """
+
+    command = "top"
+    settings: ReleaseSettings
+    new: Callable[[], Sketch]
+    notes: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    counted: Counted = EVENTS
+
+    def described(self) -> tuple[tuple[str, ...], Counted]:
+        """Return the notes, and what a count is a number of."""
+        return self.notes, self.counted
+
+    def prepare(self) -> tuple[Sketch, Releasing[Release]]:
+        """Return the sketch, and the mechanism asked for or the default one."""
+        sketch = self.new()
+        public = sketch.public().within(self.settings.max_events, self.settings.domain)
+        return sketch, prepare(self.settings.mechanism, self.settings.budget, public)
+
+    def publish(self, whole: Release, origin: Origin) -> Release:
+        """Return the table with its keys as columns, its notes, and what it counts and assumes."""
+        assumed = (*whole.guarantee.assumptions, *self.assumptions)
+        stated = replace(whole, guarantee=replace(whole.guarantee, assumptions=assumed), counted=self.counted)
+        return self.settings.published(stated, origin, self.notes)
+
+    def finish(self, published: Release) -> Release:
+        """Return the rows and intervals asked for, written where asked."""
+        return self.settings.finished(published)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How a job is run: with how many counters, where it saves its progress, and whom it tells about it."""
+
+    counters: int | None = None
+    checkpoint: PathLike | None = None
+    progress: Progress | None = None
+
+    def of_users(self) -> Running:
+        """Return the same for rows of users, which the source tells about; raise for a checkpoint."""
+        if self.checkpoint is not None:
+            raise ParameterError(
+                "checkpoint cannot be combined with user: rows are first sorted by user, and the sort cannot"
+                " be resumed."
+            )
+        return replace(self, progress=None)
+
+
+def run(ask: Ask[Published], running: Running = Running()) -> Published:  # noqa: B008
     """Do a job: prepare the mechanism, open the source, count, draw the noise once, finish.
 
-    A mechanism that cannot be used is refused before the source is opened. The checkpoint is removed only
-    when the release has been written.
+    A mechanism that cannot be used is refused before the source is opened, and a release that a ledger does
+    not allow before a row is read. Nothing leaves before the ledger has stored it. The checkpoint is removed
+    only when the release has been written.
     """
-    sketch = ask.sketch()
-    mechanism = ask.mechanism(sketch.public())
+    sketch, mechanism = ask.prepare()
     with signals.handled():
-        reading = open_run(ask.request, sketch, checkpoint, ask.outputs)
-        reading.max_events = ask.max_events
-        ask.count(reading, progress)
-        events, shape = reading.sketch.total, reading.sketch.shape()
-        warn_of_few(ask.budget, events)
-        whole = mechanism.release(shape, system_bits())
+        reading = open_run(ask.request, sketch, running.checkpoint, ask.settings.outputs)
+        reading.max_events = ask.settings.max_events
+        recorded: Recorded[Published] = ask.request.reserve(ask.planned(mechanism, reading.source))
+        published = recorded.stored()
+        if published is None:
+            ask.count(reading, running.progress)
+            source = reading.source
+            origin = Origin(source.columns, source.unit, source.notes)
+            warn_of_few(ask.settings.budget, reading.sketch.total)
+            shape = reading.sketch.shape()
+            published = recorded.drawn(lambda: ask.publish(drawn(mechanism, shape), origin))
         with signals.held():  # a checkpoint that outlives its release would be released again
-            done = ask.finish(whole, Origin.of(reading.source))
-            reading.finish()
+            done = ask.finish(published)
+            if reading.checkpoint is not None:
+                reading.checkpoint.remove()
     return done
 
 
-def warn_of_few(budget: Budget, events: int) -> None:
-    """Warn the operator, and nobody else, that delta is not far below 1 / number of events."""
-    if budget.delta * max(events, 1) > FAR_BELOW:
-        warnings.warn(FEW, PrivacyWarning, stacklevel=3)
+def drawn(mechanism: Releasing[Published], shape: Shape, bits: Bits | None = None) -> Published:
+    """Draw the noise of a release, with secure bits unless given: the one place that spends a budget."""
+    return mechanism.release(shape, bits or system_bits())
 
 
 def open_run(
-    request: Request, sketch: Any, checkpoint: PathLike | None, outputs: Sequence[PathLike | None] = ()
+    request: Request, sketch: Sketch, checkpoint: PathLike | None, outputs: Sequence[PathLike | None] = ()
 ) -> Run:
     """Open the source at its start, or where a stopped run left it; the sketch takes over its unit.
 
@@ -247,11 +273,11 @@ def open_run(
     stopped = kept.restore() if kept is not None else None
     source = request.open(None if stopped is None else stopped[1].state)
     refuse_same([checkpoint, *outputs], [*source.inputs, *request.beside])
+    reading = Run(source, sketch, checkpoint=kept)
     if kept is not None:
         check_resumable(source.fingerprint)
-    if kept is None or stopped is None:
-        sketch.unit = source.unit
-        return Run(source, sketch, checkpoint=kept)
-    check_same(kept.path, stopped, sketch, source.fingerprint)
-    stopped[0].unit = source.unit
-    return Run(source, stopped[0], stopped[1].rows, kept)
+        if stopped is not None:
+            check_same(kept.path, stopped, cast("Resumable", sketch), source.fingerprint)
+            reading.sketch, reading.rows = stopped[0], stopped[1].rows
+    reading.sketch.unit = source.unit
+    return reading

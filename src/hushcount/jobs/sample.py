@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
-from hushcount.jobs.run import Ask, Progress, Request, run
+from hushcount.jobs.request import Progress, Request, kept_sentence
+from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
+from hushcount.jobs.trust.dry_run import run_or_rehearse
+from hushcount.jobs.users import UserSettings, kept_counts
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.mechanisms.sampling.schemes import Pps, Ppswor, Scheme, rate_for_size
-from hushcount.privacy import Budget, check_delta
-from hushcount.shapes import Public
+from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_delta, unwarned
 
 if TYPE_CHECKING:
-    from hushcount.jobs.origin import Origin
     from hushcount.keys.memory import Data
     from hushcount.releases.release import Release
     from hushcount.shapes import Sketch
@@ -28,14 +30,17 @@ SCHEMES: dict[str, type[Pps] | type[Ppswor]] = {"pps": Pps, "ppswor": Ppswor}
 def sample(
     data: Data = None,
     *,
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float,
+    rho: float | None = None,
     column: str | Sequence[str] | None = None,
     rate: float | None = None,
     size: int | None = None,
     power: float = 1.0,
     scheme: str = "pps",
     max_events: int | None = None,
+    user: str | None = None,
+    max_keys: int | None = None,
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
@@ -44,25 +49,37 @@ def sample(
     confidence: float = 0.95,
     limit: int | None = None,
     output: PathLike | None = None,
+    plot: PathLike | None = None,
+    report: PathLike | None = None,
     checkpoint: PathLike | None = None,
     progress: Progress | None = None,
     allow_large_delta: bool = False,
+    ledger: PathLike | None = None,
+    dataset: str | None = None,
+    run_id: str | None = None,
+    again: bool = False,
+    window: str | None = None,
+    time: str | None = None,
+    time_zone: str | None = None,
+    dry_run: bool = False,
 ) -> Release:
     """Publish a sample of the keys, drawn by count, with (epsilon, delta)-differential privacy.
 
     A key of count w is sampled with probability min(1, rate * w^power) ("pps") or 1 - exp(-rate * w^power)
-    ("ppswor"). The draw is fresh and secret. Protects one event, not one person. Memory grows with the number
-    of distinct keys.
+    ("ppswor"). The draw is fresh and secret. Protects one event, or with `user` one person. Memory grows with
+    the number of distinct keys.
 
     Parameters
     ----------
     data : path, frame, array or iterable, optional
         What to count: a file, folder or glob ("-" for standard input), a pandas or polars frame, an
         Arrow table, an array, or an ordered iterable of keys. Leave it out with `sql`.
-    epsilon : float
+    epsilon : float, optional
         Limit on the privacy loss, such as 1; smaller is more private and noisier.
     delta : float
         Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.
+    rho : float, optional
+        In place of epsilon, for Gaussian noise: the budget in zero-concentrated differential privacy.
     column : str or list of str, optional
         The column to count; a list counts combinations of columns. The only column need not be named.
     rate : float, optional
@@ -75,6 +92,10 @@ def sample(
         How the probability grows with the count.
     max_events : int, optional
         A bound on the number of events that may be known to all; more events are an error.
+    user : str, optional
+        The column of the users. Then one user is protected, not one event, and users are counted.
+    max_keys : int, optional
+        With `user`: keep at most this many different keys of each user, each counted once.
     format : str, optional
         The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
     key_type : {"auto", "text", "int"}
@@ -91,6 +112,10 @@ def sample(
         Keep at most this many rows; costs no privacy.
     output : path, optional
         Also write the table: .csv, .tsv, .parquet or .json.
+    plot : path, optional
+        Also draw the counts by rank: .svg.
+    report : path, optional
+        Also write a page for people with everything in it: .html.
     checkpoint : path, optional
         A file (raw data) in which progress is saved. A stopped run continues from it; it is removed when the
         release has been written.
@@ -98,6 +123,8 @@ def sample(
         `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
     allow_large_delta : bool
         Take a delta above 0.01, which protects almost nobody.
+    ledger, dataset, run_id, again, window, time, time_zone, dry_run
+        As in `hushcount.top`.
 
     Returns
     -------
@@ -121,63 +148,74 @@ def sample(
     return sample_of(dict(locals()))
 
 
-def sample_of(values: dict[str, Any]) -> Release:
+def sample_of(values: Mapping[str, object]) -> Release:
     """Do what the parameters of `sample` ask for."""
-    check_delta(values["delta"])  # there is no sample with delta = 0
-    scheme = {name: values.pop(name) for name in ("scheme", "rate", "size", "power")}
-    chosen = make_scheme(**scheme, max_events=values["max_events"])
-    common = taken(ReleaseSettings, values)
-    checkpoint, progress = values.pop("checkpoint"), values.pop("progress")
-    request = replace(taken(Request, values), ordered=False)
-    return run(SampleAsk(request, chosen, common), checkpoint, progress)
+    return run_or_rehearse(sample_job(values), values)
+
+
+def sample_job(values: Mapping[str, object]) -> tuple[SampleAsk, Running]:
+    """Return what `sample` is asked for."""
+    settings, users = taken(SampleSettings, values), taken(UserSettings, values)
+    request, running = replace(taken(Request, values), ordered=False), taken(Running, values)
+    if users.user is None:
+        return SampleAsk(request, settings, partial(_counts, EVENT)), running
+    request, running = request.of_users(users, running.progress), running.of_users()
+    most = request.unit.rows
+    notes, counted = (kept_sentence(most),), kept_counts("users", most)
+    return SampleAsk(request, settings, partial(_counts, request.unit), notes, counted=counted), running
+
+
+def _counts(unit: PrivacyUnit) -> Sketch:
+    """Return an empty sketch of all counts, of a unit."""
+    sketch = new_sketch(PrivateSample.sketch, COUNTERS)
+    sketch.unit = unit
+    return sketch
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleSettings(ReleaseSettings):
+    """Budget and table of a sample, and how it is drawn."""
+
+    rate: float | None = None
+    size: int | None = None
+    power: float = 1.0
+    scheme: str = "pps"
+    drawn_by: Scheme = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        scheme = make_scheme(self.scheme, self.rate, self.size, self.power, self.max_events)
+        object.__setattr__(self, "drawn_by", scheme)
+
+    def spent(self) -> Budget:
+        """Return what the sample spends: there is none with delta = 0."""
+        return unwarned(self.loss, check_delta(self.delta))
 
 
 def make_scheme(
     scheme: str, rate: float | None, size: int | None, power: float, max_events: int | None
 ) -> Scheme:
-    """The sampling scheme asked for; a size becomes a rate by public numbers alone."""
+    """Return the sampling scheme asked for; a size becomes a rate by public numbers alone."""
     if scheme not in SCHEMES:
         raise ParameterError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme}.")
     if (rate is None) == (size is None):
         raise ParameterError(f"Give either rate or size, got rate = {rate} and size = {size}.")
-    if rate is None and max_events is None:
-        raise ParameterError("size needs max_events, a public bound that turns it into a rate, got None.")
     if rate is not None:
         return SCHEMES[scheme](rate, power)
-    return SCHEMES[scheme](rate_for_size(size or 0, power, max_events or 0), power)
+    if max_events is None:
+        raise ParameterError("size needs max_events, a public bound that turns it into a rate, got None.")
+    return SCHEMES[scheme](rate_for_size(size or 0, power, max_events), power)
 
 
-@dataclass(frozen=True, slots=True)
-class SampleAsk(Ask["Release"]):
+@dataclass(frozen=True)
+class SampleAsk(TableAsk):
     """A weighted sample of the keys."""
 
-    request: Request
-    scheme: Scheme
-    settings: ReleaseSettings
+    command = "sample"
+    settings: SampleSettings
 
-    @property
-    def budget(self) -> Budget:
-        """What the sample spends."""
-        return self.settings.budget
-
-    @property
-    def outputs(self) -> tuple[PathLike | None, ...]:
-        """The table."""
-        return (self.settings.output,)
-
-    @property
-    def max_events(self) -> int | None:
-        """The public bound on the number of events."""
-        return self.settings.max_events
-
-    def sketch(self) -> Sketch:
-        """Return a sketch of exact counts."""
-        return new_sketch(PrivateSample.sketch, COUNTERS)
-
-    def mechanism(self, public: Public) -> PrivateSample:
-        """Return the mechanism that draws the sample."""
-        return PrivateSample(self.budget, public.within(self.max_events), self.scheme)
-
-    def finish(self, whole: Release, origin: Origin) -> Release:
-        """Return the sample as asked, written where asked."""
-        return self.settings.written(self.settings.finished(whole, origin))
+    def prepare(self) -> tuple[Sketch, PrivateSample]:
+        """Return the sketch, and the mechanism that draws the sample."""
+        sketch = self.new()
+        public = sketch.public().within(self.settings.max_events)
+        return sketch, PrivateSample(self.settings.budget, public, self.settings.drawn_by)

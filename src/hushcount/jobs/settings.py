@@ -2,161 +2,283 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+import math
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+from hushcount.accounting.zcdp import zcdp_budget
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import check_writable
+from hushcount.files.atomic import PathLike
+from hushcount.jobs.choices import KINDS, METHODS
+from hushcount.keys.plain import check_on_bad
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES
-from hushcount.mechanisms.registry import MECHANISMS, prepare
+from hushcount.mechanisms.registry import MECHANISMS
 from hushcount.privacy import (
     LARGEST_COUNT,
     Budget,
     budget_for,
     check_confidence,
     check_count,
+    check_delta,
     check_max_events,
     check_strength,
+    unwarned,
     weaknesses,
 )
-from hushcount.releases.writers import check_output
-from hushcount.sources.in_domain import DROPPED, check_keys, read_domain
+from hushcount.releases.views.report_files import NO_FILES, check_files, write_files
+from hushcount.sketches import kinds
+from hushcount.sketches.tracked import TrackedSketch
+from hushcount.sources.in_domain import read_domain
 
 if TYPE_CHECKING:
-    from hushcount.jobs.origin import Origin
+    from hushcount.jobs.checkpoints import Resumable
     from hushcount.keys.columns import KeyColumns
     from hushcount.keys.domains import Domain
     from hushcount.keys.memory import Data
-    from hushcount.mechanisms.base import Calibrated
     from hushcount.releases.release import Release
-    from hushcount.shapes import Public, Sketch
-    from hushcount.sketches.exact import Exact
-    from hushcount.sketches.misra_gries import MisraGries
-    from hushcount.sketches.space_saving import SpaceSaving
-    from hushcount.sketches.tracked import TrackedSketch
+    from hushcount.releases.tree import TreeRelease
+    from hushcount.shapes import Sketch
 
 COUNTERS = 131072
-Settings = TypeVar("Settings")
-KINDS = ("space-saving", "misra-gries", "exact")
+ONE_BUDGET = "Give either epsilon, or rho for Gaussian noise, but not both."
+# Options that releases state. None of them can name a file, a query or an address.
+PUBLIC_OPTIONS = (
+    "max_events",
+    "confidence",
+    "mechanism",
+    "limit",
+    "min_count",
+    "threshold",
+    "share",
+    "method",
+    "counters",
+    "on_bad",
+)
+# Settings that change what is shown of a release, and not what is drawn.
+SHOWN_ONLY = {
+    "confidence",
+    "limit",
+    "min_count",
+    "output",
+    "plot",
+    "report",
+    "outputs",
+    "allow_large_delta",
+    "like",
+    "source_name",
+}
+Made = TypeVar("Made")
+Published = TypeVar("Published", "Release", "TreeRelease")
+ON_BAD_NOTES = {
+    "drop": "Malformed keys are dropped.",
+    "fail": "A malformed key stops the run, and that it did not is outside the guarantee.",
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseSettings:
-    """Budget, mechanism, and what is done with the table once it is private."""
+class Described(Protocol):
+    """Where keys come from: their columns, and public sentences about how rows become events."""
 
-    epsilon: float
+    @property
+    def columns(self) -> KeyColumns:
+        """The key columns with their types."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Public sentences."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What every release is asked for: the budget, the bound on events, and where the result goes."""
+
     delta: float
-    mechanism: str | None = None
+    epsilon: float | None = None
+    rho: float | None = None
     max_events: int | None = None
     confidence: float = 0.95
-    limit: int | None = None
-    min_count: int | None = None
-    output: str | os.PathLike[str] | None = None
-    domain: Domain | Data = None
+    output: PathLike | None = None
+    plot: PathLike | None = None
+    report: PathLike | None = None
     allow_large_delta: bool = False
+    source_name: str | None = None
+    budget: Budget = field(init=False)
+    outputs: tuple[PathLike | None, PathLike | None, PathLike | None] = field(init=False)
 
     def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            raise ParameterError(ONE_BUDGET)
+        budget = self.spent() if self.rho is None else zcdp_budget(self.rho, self.delta)
+        object.__setattr__(self, "budget", budget)
+        object.__setattr__(self, "outputs", (self.output, self.plot, self.report))
         check_strength(self.budget, self.allow_large_delta)
         check_max_events(self.max_events, self.budget.delta)
         check_confidence(self.confidence)
-        check_mechanism(self.mechanism)
+        self.check_outputs()
+
+    def spent(self) -> Budget:
+        """Return what the release spends, if that is stated by epsilon, or raise."""
+        return unwarned(self.loss, check_delta(self.delta))
+
+    @property
+    def loss(self) -> float:
+        """The epsilon that was stated."""
+        if self.epsilon is None:
+            raise ParameterError(ONE_BUDGET)
+        return self.epsilon
+
+    def stated(self) -> dict[str, int | float | str | None]:
+        """Return the options that a release states."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name in PUBLIC_OPTIONS}
+
+    def check_outputs(self) -> None:
+        """Raise unless the files can be written."""
+        if self.outputs != NO_FILES:
+            check_files(*self.outputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSettings(Settings):
+    """Budget, mechanism, and what is done with the table once it is private."""
+
+    mechanism: str | None = None
+    limit: int | None = None
+    min_count: int | None = None
+    domain: Domain | Data = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mechanism is not None:
+            MECHANISMS.check(self.mechanism)
         if self.limit is not None:
             check_count("limit", self.limit, most=LARGEST_COUNT)
         if self.min_count is not None:
             check_count("min_count", self.min_count, least=0, most=LARGEST_COUNT)
-        if self.output is not None:
-            check_output(self.output)
-            check_writable(self.output)
 
-    @property
-    def budget(self) -> Budget:
-        """What the release spends."""
-        return budget_for(self.epsilon, self.delta, self.domain is not None)
+    def spent(self) -> Budget:
+        """Return what the release spends: a public domain and delta = 0 require each other."""
+        return budget_for(self.loss, self.delta, self.domain is not None)
 
     def with_domain(self, key_type: str) -> ReleaseSettings:
         """Return the same with the domain read, if it was the name of a file; its keys are of this type."""
         if self.domain is None:
             return self
-        return replace(self, domain=read_domain(self.domain, key_type))
-
-    @property
-    def domain_notes(self) -> tuple[str, ...]:
-        """What happens to keys that are not in the domain, if there is one."""
-        return () if self.domain is None else (DROPPED,)
-
-    def check_domain(self, columns: KeyColumns) -> None:
-        """Raise unless the keys of these columns can be keys of the domain."""
-        if self.domain is not None:
-            check_keys(self.domain, columns)
-
-    def prepared(self, public: Public) -> Calibrated:
-        """Return the mechanism, calibrated for a sketch with these public numbers, or raise."""
-        return prepare(self.mechanism, self.budget, public.within(self.max_events, self.domain))
+        same = copy(self)  # all was checked, and warned of, when the settings were made
+        object.__setattr__(same, "domain", read_domain(self.domain, key_type))
+        return same
 
     def sketch(self, counters: int) -> Sketch:
         """Return an empty sketch of the kind that the mechanism is proved for, as large as it needs."""
-        if self.mechanism in ENVELOPES:
-            return self._tracked(counters)
-        return new_sketch(kind_for(self.mechanism), counters)
-
-    def _tracked(self, counters: int) -> TrackedSketch:
-        from hushcount.sketches.tracked import TrackedSketch
-
+        if self.mechanism not in ENVELOPES:
+            return new_sketch(kind_for(self.mechanism), counters)
         if self.max_events is None:
             raise ParameterError(f"{self.mechanism} needs max_events, a public bound, got None.")
-        kind = ENVELOPES[str(self.mechanism)]
+        kind = ENVELOPES[self.mechanism]
         counters = check_count("counters", counters, least=2)
-        plan = plan_envelope(kind, self.max_events, counters, self.epsilon, self.delta)
+        plan = plan_envelope(kind, self.max_events, counters, self.budget.epsilon, self.delta)
         return TrackedSketch(kind, counters, plan.depth, plan.width)
 
-    def finished(self, whole: Release, origin: Origin) -> Release:
-        """Return a release with its keys as columns, its notes, and the rows and intervals asked for."""
-        keys = origin.decode(whole.keys.column("key").combine_chunks())
-        notes = (*origin.notes, *weaknesses(self.budget))
-        return whole.finished(keys, notes, (self.min_count, self.limit), self.confidence)
+    def published(self, whole: Release, origin: Described, notes: Iterable[str] = ()) -> Release:
+        """Return a release with its keys as columns and its notes."""
+        said = (*origin.notes, *notes, *weaknesses(self.budget))
+        keys = origin.columns.decode(whole.keys.column("key").combine_chunks())
+        return whole.with_keys(keys).with_notes(*said)
 
-    def written(self, release: Release) -> Release:
-        """The release, written to the output if there is one."""
-        if self.output is not None:
-            release.write(self.output)
-        return release
-
-
-def taken(kind: type[Settings], values: dict[str, Any]) -> Settings:
-    """Return settings of one kind, made of the values of their names, which are taken out of `values`."""
-    names = [field.name for field in fields(kind) if field.name in values]  # type: ignore[arg-type]
-    return kind(**{name: values.pop(name) for name in names})
+    def finished(self, published: Release) -> Release:
+        """Return the rows and intervals asked for, written if asked."""
+        options = self.stated()
+        shown = published.cut(self.min_count, self.limit).at_confidence(self.confidence)
+        done = shown.made_with(options, self.source_name)
+        if self.outputs != NO_FILES:
+            write_files(done, *self.outputs)
+        return done
 
 
-def check_mechanism(name: str | None) -> None:
-    """Raise unless there is a mechanism of this name."""
-    if name is not None:
-        MECHANISMS.check(name)
+@dataclass(frozen=True, kw_only=True)
+class TreeSettings(Settings):
+    """Budget, threshold and method of a tree, and what is done with it once it is private."""
+
+    threshold: int | None = None
+    share: float | None = None
+    method: str = METHODS[0]
+    counters: int | None = None
+    on_bad: str = "drop"
+    by_level: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_on_bad(self.on_bad)
+        if self.method not in METHODS:
+            raise ParameterError(f"method must be one of {', '.join(METHODS)}, got {self.method}.")
+        if self.counters is not None and self.offline:
+            raise ParameterError('counters needs method="streaming"; offline counts all keys.')
+        if self.by_level and not self.offline:
+            raise ParameterError('by_level needs method="offline", which counts all nodes of every level.')
+        self.least_residual()
+
+    @property
+    def offline(self) -> bool:
+        """Whether all keys are counted, out of core."""
+        return self.method == METHODS[0]
+
+    def least_residual(self) -> int:
+        """Return the threshold: given, or a share of the public bound on the number of events."""
+        if (self.threshold is None) == (self.share is None):
+            raise ParameterError(
+                "Give either threshold, a count, or share, a fraction of max_events, but not both."
+            )
+        if self.threshold is not None:
+            return check_count("threshold", self.threshold)
+        share = self.share
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+            raise ParameterError(f"share must be a number above 0 and at most 1, got {share}.")
+        if self.max_events is None:
+            raise ParameterError("share needs max_events, the public bound it is a share of, got None.")
+        return math.ceil(share * self.max_events)
+
+    def published(
+        self, whole: TreeRelease, origin: Described | None = None, more: Iterable[str] = ()
+    ) -> TreeRelease:
+        """Return the tree with its notes."""
+        notes = () if origin is None else origin.notes
+        return whole.with_notes(ON_BAD_NOTES[self.on_bad], *notes, *more, *weaknesses(self.budget))
+
+    def finished(self, published: TreeRelease) -> TreeRelease:
+        """Return the tree with the intervals asked for, written where asked."""
+        options = self.stated()
+        tree = published.at_confidence(self.confidence).made_with(options, self.source_name)
+        if self.outputs != NO_FILES:
+            write_files(tree, *self.outputs)
+        return tree
+
+
+def oracle_budget(epsilon: float, delta: float | None) -> Budget:
+    """Return the budget of an oracle; without delta, or with 0, it is for mechanisms that need none."""
+    if delta is None or (not isinstance(delta, bool) and delta == 0):
+        return unwarned(epsilon, 0.0)
+    return unwarned(epsilon, delta)
+
+
+def taken(kind: Callable[..., Made], values: Mapping[str, object], **more: object) -> Made:
+    """Return a dataclass made of the values of its fields' names, and of `more`."""
+    names = {each.name for each in fields(kind) if each.init}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in values.items() if name in names} | more)
 
 
 def kind_for(mechanism: str | None) -> str:
     """Return the kind of sketch that gives what a mechanism is proved for."""
-    if mechanism is None:
-        return "space-saving"
-    kind = MECHANISMS[mechanism].sketch
-    return kind if kind in KINDS else "space-saving"
+    kind = KINDS[0] if mechanism is None else MECHANISMS[mechanism].sketch
+    return kind if kind in KINDS else KINDS[0]
 
 
-def new_sketch(kind: str, counters: int) -> SpaceSaving | MisraGries | Exact:
-    """An empty sketch; exact counts have no counters to limit."""
+def new_sketch(kind: str, counters: int) -> Resumable:
+    """Return an empty sketch of a stream; exact counts have no counters to limit."""
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {kind}.")
     check_count("counters", counters, least=2)
-    if kind == "exact":
-        from hushcount.sketches.exact import Exact
-
-        return Exact()
-    if kind == "misra-gries":
-        from hushcount.sketches.misra_gries import MisraGries
-
-        return MisraGries(counters=counters)
-    from hushcount.sketches.space_saving import SpaceSaving
-
-    return SpaceSaving(counters=counters)
+    made = kinds.new(kind) if kind == "exact" else kinds.new(kind, counters=counters)
+    return cast("Resumable", made)

@@ -1,131 +1,234 @@
-"""Sketch files as a job: write one, release one, look at one."""
+"""Files of sketches and oracles as a job: write, merge, release, look at."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hushcount import signals
-from hushcount.errors import DataError, NotProvedError
-from hushcount.files.atomic import check_writable, refuse_same
+from hushcount.accounting.windows import TimeWindow
+from hushcount.errors import DataError, NotProvedError, ParameterError
+from hushcount.files.atomic import PathLike, check_writable, refuse_same
 from hushcount.files.container import ORACLE, read
-from hushcount.files.fingerprint import check_disjoint
-from hushcount.jobs.origin import NOWHERE, Origin, Position
-from hushcount.jobs.release import check_total, shape_of
-from hushcount.jobs.run import Progress, Request, open_run
-from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch
-from hushcount.noise.bits import system_bits
-from hushcount.privacy import EVENT, PrivacyUnit
+from hushcount.files.fingerprint import check_disjoint, content_digest
+from hushcount.jobs.checkpoints import NOWHERE, Origin, Position, Resumable
+from hushcount.jobs.choices import KINDS, USER_KINDS
+from hushcount.jobs.release import Released, shape_of
+from hushcount.jobs.request import Progress, Request, kept_sentence
+from hushcount.jobs.run import Running, open_run
+from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
+from hushcount.jobs.trust.spending import Spending
+from hushcount.jobs.users import UserSettings, kept_counts
+from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
+from hushcount.privacy import EVENT, USER
+from hushcount.releases.accuracy import EVENTS
 from hushcount.releases.oracle import Oracle
+from hushcount.releases.views.report_files import write_files
+from hushcount.shapes import ExactCounts, LevelCounters
+from hushcount.sketches import kinds
+from hushcount.sketches.cells import LinearSketch
+from hushcount.sketches.exact import Exact
 from hushcount.sketches.kinds import load_with_position
+from hushcount.sketches.levels import HierarchySketch
+from hushcount.sketches.merged import HeldSketch
+from hushcount.sketches.space_saving import StreamCounters
+from hushcount.sources.bounded import BoundedSource
+from hushcount.sources.in_domain import check_keys
 
 if TYPE_CHECKING:
+    from hushcount.jobs.run import Run
     from hushcount.releases.release import Release
+    from hushcount.releases.tree import TreeRelease
+    from hushcount.shapes import Shape, Sketch
+    from hushcount.sketches.base import SavedSketch
 
 
 def write_sketch(
     request: Request,
-    output: str | os.PathLike[str],
+    output: PathLike,
     *,
     kind: str = "space-saving",
     counters: int = COUNTERS,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: PathLike | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Count the keys of `request` into a sketch file. The file is raw data (0600), not a release."""
-    sketch = new_sketch(kind, counters)
+    sketch = _empty(request, kind, counters)
+    if request.bound is not None:
+        Running(checkpoint=checkpoint).of_users()  # refuses one
+        request, progress = replace(request, progress=progress), None
     check_writable(output)
     with signals.handled():
         run = open_run(request, sketch, checkpoint, [output])
         run.count(progress)
         with signals.held():
-            run.sketch.save(output, position=run.position(finished=True).to_dict())
-            run.finish()
+            counted = cast(Resumable, run.sketch)
+            counted.save(output, position=_finished_position(run, request).to_dict())
+            if run.checkpoint is not None:
+                run.checkpoint.remove()
 
 
-def release_sketch(path: str | os.PathLike[str], settings: ReleaseSettings) -> Release:
-    """Release a finished sketch file. Every release of it spends again."""
-    return release_sketches([path], settings)
+def sketch_request(values: Mapping[str, object], kind: str) -> Request:
+    """Return the data of a sketch; with `user`, as much of each user as is kept."""
+    users, request = taken(UserSettings, values), taken(Request, values)
+    if users.user is None:
+        return request
+    return replace(request.of_users(users), with_users=kind not in KINDS)
 
 
-def release_sketches(paths: Sequence[str | os.PathLike[str]], settings: ReleaseSettings) -> Release:
-    """Release a finished sketch file, or several of disjoint parts of the data together (shards)."""
-    refuse_same([settings.output], paths)
+def _empty(request: Request, kind: str, counters: int) -> Resumable:
+    """Return an empty sketch of a kind that can count what is asked for."""
+    if kind not in USER_KINDS or kind in KINDS:
+        return new_sketch(kind, counters)
+    if request.bound is None:
+        raise ParameterError(f"kind {kind} counts users, so it needs user, a column.")
+    return cast(Resumable, kinds.new(kind, counters=counters))
+
+
+def _finished_position(run: Run, request: Request) -> Position:
+    """Return the position of a sketch that has read all; of users, with what is kept of each."""
+    position, source = run.position(finished=True), run.source
+    if request.bound is None or not isinstance(source, BoundedSource):
+        return position
+    notes = (*position.origin.notes, kept_sentence(request.bound.largest))
+    origin = replace(position.origin, notes=notes, window=Origin.of(source.source).window)
+    return replace(position, fingerprint=source.source.fingerprint, origin=origin)
+
+
+def merge_sketches(paths: Sequence[PathLike], output: PathLike) -> str:
+    """Add up sketch files of different data into one, which is raw data too; return what that assumes."""
+    if len(paths) < 2:
+        raise ParameterError("merge needs at least two sketches.")
+    check_writable(output)
+    refuse_same([output], paths)
+    sketches, origin, _ = _opened_together(paths)
+    first, *others = sketches
+    merged: SavedSketch = cast("SavedSketch", first)
+    for other in others:
+        if not isinstance(merged, Exact | HeldSketch | StreamCounters | LinearSketch | HierarchySketch):
+            raise NotProvedError(
+                f"No way to merge {type(merged).__name__} is proved; count all data with one."
+            )
+        merged = merged.merge(cast("Any", other))
+    assumed = f"No {origin.unit.name} is in two of the {len(paths)} merged sketches; you state it."
+    whole = replace(origin, notes=tuple(dict.fromkeys((*origin.notes, assumed))))
+    position = Position(sum(sketch.total for sketch in sketches), True, "", {}, whole)
+    merged.save(output, position=position.to_dict())
+    return assumed
+
+
+def _opened_together(paths: Sequence[PathLike]) -> tuple[list[Resumable], Origin, tuple[str, ...]]:
+    """Return sketches of the same columns and unit, where they came from, and what must be assumed."""
     opened = [_finished(path) for path in paths]
     sketches, origins = [sketch for sketch, _, _ in opened], [origin for _, origin, _ in opened]
     assumed = check_disjoint([(str(path), data) for path, (_, _, data) in zip(paths, opened, strict=True)])
+    first = origins[0]
     for path, origin in zip(paths, origins, strict=True):
-        if (origin.columns, origin.unit) != (origins[0].columns, origins[0].unit):
+        if (origin.columns, origin.unit) != (first.columns, first.unit):
             raise DataError(f"{path} has other key columns or another unit than {paths[0]}.")
-    settings = settings.with_domain(origins[0].columns.key_type)
-    settings.check_domain(origins[0].columns)
-    notes = dict.fromkeys(note for origin in origins for note in origin.notes)
-    origin = replace(origins[0], notes=(*notes, *assumed))
-    return settings.written(settings.finished(_released(sketches, origin.unit, settings), origin))
-
-
-def _released(sketches: list[Any], unit: PrivacyUnit, settings: ReleaseSettings) -> Release:
-    """Draw the noise for one sketch, or for several of disjoint parts of the data together."""
+    unit = replace(first.unit, rows=max(origin.unit.rows for origin in origins))
     for sketch in sketches:
         if sketch.unit == EVENT:  # files of earlier versions keep the unit beside the sketch only
             sketch.unit = unit
-    whole = sketches[0] if len(sketches) == 1 else sketches
-    shape = shape_of(whole)
-    mechanism = settings.prepared(shape.public())
-    check_total(whole, shape, settings.max_events)
-    return mechanism.release(shape, system_bits())
+    notes = dict.fromkeys(note for origin in origins for note in origin.notes)
+    windows = {origin.window for origin in origins}
+    window = first.window if len(windows) == 1 else None
+    if unit == USER and assumed:
+        assumed = ("Assumed: no user is in two of the sketches.",)
+    return sketches, replace(first, unit=unit, notes=tuple(notes), window=window), assumed
 
 
-def _finished(path: str | os.PathLike[str]) -> tuple[Any, Origin, str]:
+def release_sketches(
+    paths: Sequence[PathLike],
+    settings: ReleaseSettings,
+    spending: Spending = Spending(),  # noqa: B008
+) -> Release | TreeRelease:
+    """Release a finished sketch file, or several of disjoint data together; every release spends again."""
+    release, origin = open_sketches(paths, settings)
+    read = release.settings
+    if (levels := levels_of(release)) is not None:
+        tree = release.tree(levels, spending).with_notes(*origin.notes).at_confidence(read.confidence)
+        done = tree.made_with(read.stated(), read.source_name)
+        if any(read.outputs):
+            write_files(done, *read.outputs)
+        return done
+    counted = EVENTS if origin.unit != USER else kept_counts("users", origin.unit.rows)
+
+    def finish(drawn: Release) -> Release:
+        return read.published(replace(drawn, counted=counted), origin)
+
+    return read.finished(release.publish(spending, finish))
+
+
+def levels_of(release: Released) -> LevelFloorRelease | None:
+    """Return the mechanism for the sketch of a hierarchy, with the smallest threshold; None for others."""
+    settings, wanted = release.settings, (None, LevelFloorRelease.name)
+    if not isinstance(release.shape, LevelCounters) or settings.mechanism not in wanted:
+        return None
+    for name, given in (("limit", settings.limit), ("min_count", settings.min_count)):
+        if given is not None:
+            raise ParameterError(f"{name} cannot be combined with the sketch of a tree.")
+    return LevelFloorRelease(settings.budget, release.shape.public())
+
+
+def open_sketches(paths: Sequence[PathLike], settings: ReleaseSettings) -> tuple[Released, Origin]:
+    """Return sketches that may be released together, and where they came from."""
+    refuse_same(settings.outputs, paths)
+    sketches, origin, assumed = _opened_together(paths)
+    origin = replace(origin, notes=(*origin.notes, *assumed))
+    settings = settings.with_domain(origin.columns.key_type)
+    if settings.domain is not None:
+        check_keys(settings.domain, origin.columns)
+    whole = sketches[0] if len(sketches) == 1 else cast("list[Sketch]", sketches)
+    files = " ".join(content_digest(str(path)) for path in paths)
+    window = TimeWindow.parse(origin.window) if origin.window else None
+    return Released(whole, _shape(whole), settings, source=files, window=window), origin
+
+
+def _shape(sketch: Sketch | list[Sketch]) -> Shape:
+    """Return the summary; of exact counts of users, one that says how many of them one user can change."""
+    if not isinstance(sketch, Exact) or sketch.unit != USER:
+        return shape_of(sketch)
+    counts = sketch.shape()
+    return ExactCounts([(counts.keys, counts.counts)], sketch.unit.rows, sketch.unit)
+
+
+def _finished(path: PathLike) -> tuple[Resumable, Origin, str]:
     """Return the sketch of a finished run, where it came from, and the fingerprint of its data."""
     sketch, position = _opened(path)
-    if position is not None and not position.finished:
-        raise DataError(f"{path} is the checkpoint of an unfinished run; finish that run first.")
     if position is None:
         return sketch, NOWHERE, ""
+    if not position.finished:
+        raise DataError(f"{path} is the checkpoint of an unfinished run; finish that run first.")
     return sketch, position.origin, position.fingerprint
 
 
-@dataclass(frozen=True, slots=True)
-class SketchFacts:
-    """What the operator may see of a sketch file. It describes raw data and is not private."""
-
-    kind: str
-    identity: str
-    counters: int | None
-    key_type: str
-    columns: tuple[str, ...]
-    events: int
-    error_bound: int | None
-    finished: bool
-    size: int
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain values for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+def _opened(path: PathLike) -> tuple[Resumable, Position | None]:
+    """Return the sketch of a file, and how far it has read its source, if that is known."""
+    sketch, values = load_with_position(path)
+    position = None if values is None else Position.from_dict(values, str(path))
+    return cast(Resumable, sketch), position
 
 
-def inspect_sketch(path: str | os.PathLike[str]) -> SketchFacts:
-    """Look into a sketch file without showing a key."""
+def inspect_sketch(path: PathLike) -> dict[str, object]:
+    """Describe a sketch file to its operator, without any key. It is raw data, and not private."""
     sketch, position = _opened(path)
-    contents = sketch.contents()
-    return SketchFacts(
-        kind=type(sketch).__name__,
-        identity=str(sketch.id),
-        counters=contents.fields.get("counters"),
-        key_type=str(sketch.key_type) if sketch.key_type is not None else "none yet",
-        columns=position.origin.columns.names if position is not None else (),
-        events=int(sketch.total),
-        error_bound=_error_bound(sketch),
-        finished=position is None or position.finished,
-        size=Path(path).stat().st_size,
-    )
+    return {
+        "kind": type(sketch).__name__,
+        "identity": sketch.id,
+        "counters": sketch.contents().fields.get("counters"),
+        "key_type": str(sketch.key_type) if sketch.key_type is not None else "none yet",
+        "columns": position.origin.columns.names if position is not None else (),
+        "events": int(sketch.total),
+        "error_bound": _error_bound(sketch),
+        "finished": position is None or position.finished,
+        "size": Path(path).stat().st_size,
+    }
 
 
-def inspect_oracle(path: str | os.PathLike[str]) -> dict[str, object]:
+def inspect_oracle(path: PathLike) -> dict[str, object]:
     """Describe an oracle file, which may be published."""
     oracle = Oracle.load(path)
     return {
@@ -139,19 +242,36 @@ def inspect_oracle(path: str | os.PathLike[str]) -> dict[str, object]:
     }
 
 
-def is_oracle(path: str | os.PathLike[str]) -> bool:
+def is_oracle(path: PathLike) -> bool:
     """Return whether a file is an oracle; raise if it is no file of hushcount."""
     return read(path).kind == ORACLE
 
 
-def _error_bound(sketch: Any) -> int | None:
-    """How far estimates are off; None where a part of a stream has no estimates."""
+def _error_bound(sketch: Resumable) -> int | None:
+    """Return how far estimates are off; None if a part of a stream has no estimates."""
     try:
         return int(sketch.error_bound)
     except NotProvedError:
         return None
 
 
-def _opened(path: str | os.PathLike[str]) -> tuple[Any, Position | None]:
-    sketch, values = load_with_position(path)
-    return sketch, Position.from_dict(values, str(path)) if values is not None else None
+def merge_oracles(paths: Sequence[PathLike], output: PathLike | None = None) -> Oracle:
+    """Add up oracle files that have the same hash key, and write the sum to `output` if it is given."""
+    if output is not None:
+        check_writable(output)
+    refuse_same([output], paths)
+    if len(paths) < 2:
+        raise ParameterError("merge needs at least two oracles.")
+    first, *others = [Oracle.load(path) for path in paths]
+    for other in others:
+        first = first.merge(other)
+    return written(first, output)
+
+
+def written(made: Oracle, output: PathLike | None, report: PathLike | None = None) -> Oracle:
+    """Return an oracle that has been written, and described, if that is asked for."""
+    if output is not None:
+        made.save(output)
+    if report is not None:
+        made.report(report)
+    return made

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
-from hushcount.jobs.dealing import COUNTERS as SHARD_COUNTERS
 from hushcount.jobs.dealing import Partitioning
-from hushcount.jobs.run import Ask, Progress, Request, run
+from hushcount.jobs.request import Progress, Request
+from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, taken
 from hushcount.jobs.spark import is_frame
-from hushcount.jobs.users import UserAsk, UserSettings, plan_users
+from hushcount.jobs.trust.dry_run import run_or_rehearse
+from hushcount.jobs.users import UserSettings, chosen_ask, exact_events, plan_users
 from hushcount.keys.plain import MAX_KEY_BYTES
 
 if TYPE_CHECKING:
-    from hushcount.jobs.origin import Origin
     from hushcount.keys.memory import Data
-    from hushcount.mechanisms.base import Calibrated
-    from hushcount.privacy import Budget
     from hushcount.releases.release import Release
-    from hushcount.shapes import Public, Sketch
 
 
 def top(
     data: Data = None,
     *,
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float,
+    rho: float | None = None,
     column: str | Sequence[str] | None = None,
     counters: int | None = None,
     mechanism: str | None = None,
@@ -44,16 +43,27 @@ def top(
     limit: int | None = None,
     min_count: int | None = None,
     output: PathLike | None = None,
+    plot: PathLike | None = None,
+    report: PathLike | None = None,
     checkpoint: PathLike | None = None,
     progress: Progress | None = None,
     domain: Data = None,
     user: str | None = None,
-    max_keys: int | None = None,
+    max_keys: int | str | None = None,
     keep_duplicates: bool = False,
     exact: bool = False,
     count: str = "users",
     max_events_per_user: int | None = None,
+    min_users: int | None = None,
     allow_large_delta: bool = False,
+    ledger: PathLike | None = None,
+    dataset: str | None = None,
+    run_id: str | None = None,
+    again: bool = False,
+    window: str | None = None,
+    time: str | None = None,
+    time_zone: str | None = None,
+    dry_run: bool = False,
 ) -> Release:
     """Publish the most frequent keys of `data` with (epsilon, delta)-differential privacy.
 
@@ -65,14 +75,17 @@ def top(
     data : path, frame, array or iterable, optional
         What to count: a file, folder or glob ("-" for standard input), a pandas, polars or Spark
         frame, an Arrow table, an array, or an ordered iterable of keys. Leave it out with `sql`.
-    epsilon : float
+    epsilon : float, optional
         Limit on the privacy loss, such as 1; smaller is more private and noisier.
     delta : float
         Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.
+    rho : float, optional
+        In place of epsilon, for Gaussian noise: the budget in zero-concentrated differential privacy.
     column : str or list of str, optional
         The column to count; a list counts combinations of columns. The only column need not be named.
     counters : int, optional
-        Counters kept in memory (131072; on Spark 16384 per shard). More counters find rarer keys.
+        Counters kept in memory (131072; on Spark 16384 per shard). More counters find rarer keys. With `user`
+        they ask for a sketch in place of exact counts on disk.
     mechanism : str, optional
         How noise is added; `hushcount explain` describes each. The default is "floor".
     max_events : int, optional
@@ -95,6 +108,10 @@ def top(
         Keep only rows with a noisy count of at least this; costs no privacy.
     output : path, optional
         Also write the table: .csv, .tsv, .parquet or .json.
+    plot : path, optional
+        Also draw the counts by rank: .svg.
+    report : path, optional
+        Also write a page for people with everything in it: .html.
     checkpoint : path, optional
         A file (raw data) in which progress is saved. A stopped run continues from it; it is removed when the
         release has been written.
@@ -105,18 +122,38 @@ def top(
     user : str, optional
         The column that tells whose row it is. It requires `max_keys`, or with count="events"
         `max_events_per_user`.
-    max_keys : int, optional
-        Keep at most this many different keys of each user, chosen by a keyed hash, each counted once.
+    max_keys : int or "auto", optional
+        Keep at most this many different keys of each user, chosen by a keyed hash, each counted once; "auto"
+        chooses the number from the data, for 5% of epsilon.
     keep_duplicates : bool
         Keep at most `max_keys` rows of each user, equal ones too, and count rows.
     exact : bool
-        With `user`: allow exact counts of all keys; memory grows with their number.
+        Count every key exactly, on disk, in bounded memory: the default with `user`.
     count : {"users", "events"}
         With `user`: count the users of a key, or their events.
     max_events_per_user : int, optional
         With count="events": keep at most this many events of each user.
+    min_users : int, optional
+        Publish only keys that at least this many users hold, whatever the noise; for exact counts.
     allow_large_delta : bool
         Take a delta above 0.01, which protects almost nobody.
+    ledger : path or str, optional
+        A ledger, a file or postgresql://..., that is charged before data are read. Default: HUSHCOUNT_LEDGER.
+    dataset : str, optional
+        The dataset in the ledger whose budget pays.
+    run_id : str, optional
+        The name of the run. A retry with the same name gets the answer that was stored. Default: from the
+        question; data that cannot be recognised, such as frames, need one.
+    again : bool
+        Draw and pay anew although there is an answer.
+    window : str, optional
+        Count only rows of this time: a day such as "2026-11-15", or "FROM/TO", from FROM up to before TO.
+    time : str, optional
+        The column that tells when a row is from: times, or text as 2026-11-15T06:00:00Z.
+    time_zone : str, optional
+        The zone of `window` and of times that have none, such as "Europe/Zurich"; UTC without it.
+    dry_run : bool
+        Return what the release would be and cost, a `DryRun` to print, without any noise and at no cost.
 
     Returns
     -------
@@ -139,64 +176,38 @@ def top(
     return top_of(dict(locals()))
 
 
-def top_of(values: dict[str, Any], partitioning: Partitioning | None = None) -> Release:
-    """Do what the parameters of `top` ask for; Spark counts its own frames, and files if it is told how."""
+def top_of(values: Mapping[str, object], partitioning: Partitioning | None = None) -> Release:
+    """Do what the parameters of `top` ask for."""
+    return run_or_rehearse(top_job(values, partitioning), values)
+
+
+def top_job(
+    values: Mapping[str, object], partitioning: Partitioning | None = None
+) -> tuple[TableAsk, Running]:
+    """Return what `top` is asked for; Spark counts its own frames, and files if it is told how."""
     settings, users = taken(ReleaseSettings, values), taken(UserSettings, values)
-    checkpoint, progress, counters = (values.pop(name) for name in ("checkpoint", "progress", "counters"))
-    request = taken(Request, values)
+    request, running = taken(Request, values), taken(Running, values)
     if is_frame(request.data) and partitioning is None:
         partitioning = Partitioning(user=users.user)
     if partitioning is not None:
-        from hushcount.jobs.spark.release import count_on_spark
+        from hushcount.jobs.spark.release import spark_job
 
-        size = SHARD_COUNTERS if counters is None else counters
-        return count_on_spark(request, partitioning, size, (settings, users), checkpoint)
-    counters = COUNTERS if counters is None else counters
+        return spark_job(request, partitioning, (settings, users), running)
     beside = (settings.domain,) if isinstance(settings.domain, str | os.PathLike) else ()
     settings = settings.with_domain(request.key_type)
     request = replace(request, domain=settings.domain, beside=beside)
+    counters = COUNTERS if running.counters is None else running.counters
     if users.user is None:
-        return run(TopAsk(request, settings, counters), checkpoint, progress)
-    if checkpoint is not None:
+        if users.exact:
+            return exact_events(request, settings, running), running
+        return TableAsk(request, settings, partial(settings.sketch, counters)), running
+    if users.auto:
+        return chosen_ask(request, (settings, users), running), Running()
+    if running.checkpoint is not None:
         raise ParameterError(
             "checkpoint cannot be combined with user: rows are first sorted by user, and the sort cannot be"
             " resumed."
         )
-    plan = plan_users(settings, users, counters)
-    return run(UserAsk(plan.bounded(request, users, progress), plan, users, counters))
-
-
-@dataclass(frozen=True, slots=True)
-class TopAsk(Ask["Release"]):
-    """A table of the most frequent keys of all events."""
-
-    request: Request
-    settings: ReleaseSettings
-    counters: int
-
-    @property
-    def outputs(self) -> tuple[PathLike | None, ...]:
-        """The table."""
-        return (self.settings.output,)
-
-    @property
-    def budget(self) -> Budget:
-        """What the table spends."""
-        return self.settings.budget
-
-    @property
-    def max_events(self) -> int | None:
-        """The public bound on the number of events."""
-        return self.settings.max_events
-
-    def sketch(self) -> Sketch:
-        """Return the sketch that the mechanism is proved for."""
-        return self.settings.sketch(self.counters)
-
-    def mechanism(self, public: Public) -> Calibrated:
-        """Return the mechanism asked for, or the default."""
-        return self.settings.prepared(public)
-
-    def finish(self, whole: Release, origin: Origin) -> Release:
-        """Return the table as asked, written where asked."""
-        return self.settings.written(self.settings.finished(whole, origin))
+    plan = plan_users(settings, users, running.counters)
+    request = replace(plan.bounded(request), progress=running.progress)
+    return plan.ask(request, partial(plan.sketch, counters)), Running()

@@ -4,47 +4,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.hierarchies.base import good_leaves
-from hushcount.hierarchies.registry import parse_hierarchy
-from hushcount.jobs.leaves import SortedLeaves
-from hushcount.jobs.run import Ask, Progress, Request, check_length, run
-from hushcount.jobs.settings import taken
-from hushcount.jobs.tree_settings import TreeSettings
+from hushcount.jobs.leaves import AnyTreeAsk, offline_ask
+from hushcount.jobs.request import AskedHierarchy, Progress, Request, with_columns
+from hushcount.jobs.run import Running, check_length, drawn
+from hushcount.jobs.settings import TreeSettings, taken
+from hushcount.jobs.trust.dry_run import dry_sketch, run_or_rehearse
+from hushcount.jobs.users import UserSettings
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
-from hushcount.noise.bits import system_bits
-from hushcount.privacy import (
-    Budget,
-)
-from hushcount.shapes import Public
 from hushcount.sketches.levels import HierarchySketch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hushcount.hierarchies.base import Hierarchy
-    from hushcount.jobs.origin import Origin
     from hushcount.jobs.run import Run
+    from hushcount.jobs.trust.spending import Recorded
     from hushcount.keys.memory import Data
-    from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
     from hushcount.releases.tree import TreeRelease
-    from hushcount.shapes import Sketch
 
 COUNTERS = 16384
-COLUMNS = "columns:"
-PARENTS = "parents:"
 
 
 def tree(
     data: Data = None,
     *,
     hierarchy: Hierarchy | str | Callable[[str], str],
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float,
+    rho: float | None = None,
     column: str | Sequence[str] | None = None,
     height: int | None = None,
     threshold: int | None = None,
@@ -52,6 +45,9 @@ def tree(
     max_events: int | None = None,
     method: str = "offline",
     counters: int | None = None,
+    by_level: bool = False,
+    user: str | None = None,
+    max_keys: int | None = None,
     on_bad: str = "drop",
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
@@ -60,14 +56,23 @@ def tree(
     confidence: float = 0.95,
     output: PathLike | None = None,
     plot: PathLike | None = None,
+    report: PathLike | None = None,
     checkpoint: PathLike | None = None,
     progress: Progress | None = None,
     allow_large_delta: bool = False,
+    ledger: PathLike | None = None,
+    dataset: str | None = None,
+    run_id: str | None = None,
+    again: bool = False,
+    window: str | None = None,
+    time: str | None = None,
+    time_zone: str | None = None,
+    dry_run: bool = False,
 ) -> TreeRelease:
     """Publish the heavy nodes of a hierarchy over the keys with (epsilon, delta)-differential privacy.
 
     A node is published if its noisy residual, its count without what published descendants hold, reaches the
-    threshold. Protects one event, not one person.
+    threshold. Protects one event, or with `user` one person.
 
     Parameters
     ----------
@@ -78,10 +83,12 @@ def tree(
     hierarchy : str, function or hierarchy
         "ipv4/8", "ipv6/16", "domain", "path/4", "date", "columns:country,city", "parents:FILE.csv", or a
         function that returns the parent of a key, with `height`.
-    epsilon : float
+    epsilon : float, optional
         Limit on the privacy loss, such as 1; smaller is more private and noisier.
     delta : float
         Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.
+    rho : float, optional
+        In place of epsilon, for Gaussian noise: the budget in zero-concentrated differential privacy.
     column : str or list of str, optional
         The column to count; a list counts combinations of columns. The only column need not be named.
     height : int, optional
@@ -96,6 +103,13 @@ def tree(
         Count all keys, out of core, or keep `counters` counters per level in one pass.
     counters : int, optional
         Streaming: counters per level (16384).
+    by_level : bool
+        Publish every node whose noisy count reaches the threshold, level by level; no node takes anything
+        from another.
+    user : str, optional
+        The column of the users. Then one user is protected, not one event.
+    max_keys : int, optional
+        With `user`: keep at most this many different keys of each user.
     on_bad : {"drop", "fail"}
         Drop malformed and too long keys, or stop at the first.
     format : str, optional
@@ -112,6 +126,8 @@ def tree(
         Also write the table: .csv, .tsv, .parquet or .json.
     plot : path, optional
         Also draw the tree as an icicle: .svg.
+    report : path, optional
+        Also write a page for people with everything in it: .html.
     checkpoint : path, optional
         A file (raw data) in which progress is saved. Streaming only: a stopped run continues
         from it, and it is removed when the release has been written.
@@ -119,6 +135,8 @@ def tree(
         `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
     allow_large_delta : bool
         Take a delta above 0.01, which protects almost nobody.
+    ledger, dataset, run_id, again, window, time, time_zone, dry_run
+        As in `hushcount.top`.
 
     Returns
     -------
@@ -142,106 +160,76 @@ def tree(
     return tree_of(dict(locals()))
 
 
-def tree_of(values: dict[str, Any]) -> TreeRelease:
-    """Do what the parameters of `tree` ask for."""
-    checkpoint, progress = values.pop("checkpoint"), values.pop("progress")
-    named = values.pop("hierarchy")
-    hierarchy = parse_hierarchy(named, values.pop("height"))
-    on_bad = values["on_bad"]
-    settings = taken(TreeSettings, values)
-    request = with_columns(taken(Request, values | {"on_bad": on_bad}), hierarchy)
-    if isinstance(named, str) and named.startswith(PARENTS):
-        request = replace(request, beside=(named.removeprefix(PARENTS),))
-    if isinstance(request.data, HierarchySketch):
-        return _released(request.data, hierarchy, settings)
-    if settings.method == "offline" and checkpoint is not None:
-        raise ParameterError("checkpoint goes with method streaming; an offline tree begins anew.")
-    if settings.method == "offline":
-        return run(OfflineTreeAsk(replace(request, ordered=False), hierarchy, settings), progress=progress)
-    return run(TreeAsk(request, hierarchy, settings, checkpoint is not None), checkpoint, progress)
+def tree_of(values: Mapping[str, object]) -> TreeRelease:
+    """Do what the parameters of `tree` ask for; a sketch that the caller has counted is only released."""
+    if isinstance(values["data"], HierarchySketch):
+        if values.get("user") is not None or values.get("by_level"):
+            raise ParameterError("a HierarchySketch has been counted; leave out user, max_keys and by_level.")
+        asked, settings = taken(AskedHierarchy, values), taken(TreeSettings, values)
+        request = with_columns(taken(Request, values), asked.parsed)
+        return _released(request, asked.parsed, settings, bool(values.get("dry_run")))
+    return run_or_rehearse(tree_job(values), values)
 
 
-def _released(sketch: HierarchySketch, hierarchy: Hierarchy, settings: TreeSettings) -> TreeRelease:
+def tree_job(values: Mapping[str, object]) -> tuple[AnyTreeAsk, Running]:
+    """Return what `tree` is asked for."""
+    asked, users = taken(AskedHierarchy, values), taken(UserSettings, values)
+    settings, running = taken(TreeSettings, values), taken(Running, values)
+    request = with_columns(taken(Request, values, beside=asked.files), asked.parsed)
+    if users.user is not None:
+        request, running = request.of_users(users, running.progress), running.of_users()
+    if not settings.offline:
+        counters = COUNTERS if settings.counters is None else settings.counters
+        sketch = HierarchySketch(asked.parsed, counters)
+        sketch.unit = request.unit
+        if running.checkpoint is not None:
+            sketch.to_bytes()  # a sketch that will be saved needs a hierarchy that has a name
+        return TreeAsk(request, settings, sketch), running
+    if running.checkpoint is not None:
+        raise ParameterError(
+            'checkpoint needs method="streaming"; an offline tree starts from the beginning.'
+        )
+    return offline_ask(replace(request, ordered=False), settings, asked.parsed), running
+
+
+def _released(
+    request: Request, hierarchy: Hierarchy, settings: TreeSettings, dry: bool = False
+) -> TreeRelease:
     """Release a sketch that the caller has counted; its hierarchy must be the one that is named."""
+    sketch: HierarchySketch = request.data
     if sketch.hierarchy.name != hierarchy.name:
         raise ParameterError(
             f"hierarchy must be that of the sketch, {sketch.hierarchy.name}, got {hierarchy.name}."
         )
-    mechanism = LevelFloorRelease(settings.budget, sketch.public(), settings.least_residual())
-    check_length(sketch.total, settings.max_events)
-    return settings.finished(mechanism.release(sketch.shape(), system_bits()), ())
+    ask = TreeAsk(Request(), settings, sketch)
+    _, mechanism = ask.prepare()
+    law = (mechanism.name, mechanism.public, ask.law(), mechanism.threshold)
+    plan = request.planned_sketch(mechanism.event(), sketch.unit, law)
+    if dry:
+        check_length(sketch.total, settings.max_events)
+        return cast("TreeRelease", dry_sketch(mechanism, settings, request.preview(plan), sketch.unit))
+    recorded: Recorded[TreeRelease] = request.reserve(plan)
+    published = recorded.stored()
+    if published is None:
+        check_length(sketch.total, settings.max_events)
+        shape = sketch.shape()
+        published = recorded.drawn(lambda: settings.published(drawn(mechanism, shape)))
+    return settings.finished(published)
 
 
-def with_columns(request: Request, hierarchy: Hierarchy) -> Request:
-    """The request with the columns that a hierarchy of columns names; any other takes one column."""
-    if not hierarchy.name.startswith(COLUMNS):
-        if isinstance(request.column, list) and len(request.column) > 1:
-            raise ParameterError(
-                f"column must be one column with hierarchy {hierarchy.name}, got {', '.join(request.column)};"
-                " hierarchy columns:A,B,... takes several."
-            )
-        return request
-    if request.column is not None:
-        raise ParameterError(f"column must be left out with hierarchy {hierarchy.name}, which names them.")
-    names = hierarchy.name.removeprefix(COLUMNS).split(",")
-    return replace(request, column=names if len(names) > 1 else names[0], padded=True)
+@dataclass(frozen=True)
+class TreeAsk(AnyTreeAsk):
+    """A tree in one pass, with one sketch per level."""
 
+    sketch: HierarchySketch
 
-@dataclass(frozen=True, slots=True)
-class TreeAsk(Ask["TreeRelease"]):
-    """A tree in one pass, with one sketch per level; `saved` if there will be a checkpoint."""
-
-    request: Request
-    hierarchy: Hierarchy
-    settings: TreeSettings
-    saved: bool = False
-
-    @property
-    def outputs(self) -> tuple[PathLike | None, ...]:
-        """The table and the picture."""
-        return (self.settings.output, self.settings.plot)
-
-    @property
-    def budget(self) -> Budget:
-        """What the tree spends."""
-        return self.settings.budget
-
-    @property
-    def max_events(self) -> int | None:
-        """The public bound on the number of events."""
-        return self.settings.max_events
-
-    def sketch(self) -> Sketch:
-        """Return an empty sketch of all levels; one that will be saved needs a hierarchy that has a name."""
-        counters = self.settings.counters
-        sketch = HierarchySketch(self.hierarchy, COUNTERS if counters is None else counters)
-        if self.saved:
-            sketch.to_bytes()
-        return sketch
+    def prepare(self) -> tuple[HierarchySketch, LevelFloorRelease]:
+        """Return the sketch and its mechanism, or raise if the threshold is too small."""
+        threshold, public = self.settings.least_residual(), self.sketch.public()
+        return self.sketch, LevelFloorRelease(self.settings.budget, public, threshold)
 
     def count(self, reading: Run, progress: Progress | None) -> None:
         """Count all keys; a malformed one is dropped, or stops the run if the caller asked for that."""
         if self.settings.on_bad == "fail":
-            reading.look = partial(good_leaves, self.hierarchy, on_bad="fail")
+            reading.look = partial(good_leaves, self.sketch.hierarchy, on_bad="fail")
         reading.count(progress)
-
-    def mechanism(self, public: Public) -> HierarchyRelease | LevelFloorRelease:
-        """Return the mechanism of the method."""
-        return self.settings.mechanism(public)
-
-    def finish(self, whole: TreeRelease, origin: Origin) -> TreeRelease:
-        """Return the tree as asked, written where asked."""
-        return self.settings.finished(whole, origin.notes)
-
-
-@dataclass(frozen=True, slots=True)
-class OfflineTreeAsk(TreeAsk):
-    """A tree of the exact counts of all leaves, which are sorted out of core."""
-
-    def sketch(self) -> Sketch:
-        """Return the leaves, not read yet."""
-        return SortedLeaves(self.hierarchy, self.settings.on_bad, self.settings.max_events)
-
-    def count(self, reading: Run, progress: Progress | None) -> None:
-        """Read and sort all rows; what the noise needs then comes back in order, and cannot fail any more."""
-        reading.sketch.read(reading.source, progress)

@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import PathLike
-from hushcount.jobs.run import Ask, Progress, Request
-from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, user_routes
-from hushcount.privacy import USER, check_count
+from hushcount.jobs.choices import COUNTED
+from hushcount.jobs.exact.counts import CountsOnDisk, ExactAsk
+from hushcount.jobs.exact.ranked import MOST_PLACES, ChosenAsk, RankedOnDisk
+from hushcount.jobs.request import Request
+from hushcount.jobs.run import TableAsk
+from hushcount.jobs.settings import COUNTERS
+from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, exact_routes, sketch_route, user_routes
+from hushcount.privacy import LARGEST_COUNT, USER, check_count
 from hushcount.releases.accuracy import Counted
-from hushcount.sources.duckdb.bounding import AllRows, Bound, DistinctPairs
+from hushcount.sources.duckdb.bounding import AllRows, Bound, DistinctPairs, PlacedPairs
 
 if TYPE_CHECKING:
-    from hushcount.jobs.origin import Origin
+    from collections.abc import Callable
+
+    from hushcount.jobs.run import Running
     from hushcount.jobs.settings import ReleaseSettings
-    from hushcount.mechanisms.base import Calibrated
-    from hushcount.privacy import Budget
-    from hushcount.releases.release import Release
-    from hushcount.shapes import Public, Sketch
-    from hushcount.sketches.exact import UserHistogram
+    from hushcount.shapes import Sketch
     from hushcount.sketches.space_saving import SpaceSaving
     from hushcount.sketches.user_misra_gries import UserMisraGries
 
-COUNTS = ("users", "events")
-ROUTES = {"floor": (GROUP,), "gaussian": (PAMG, EXACT)}
+Asked = TypeVar("Asked", bound=Request)
+ROUTES = {
+    "floor": (GROUP,),
+    "gaussian": (PAMG, EXACT),
+    "correlated": (PAMG,),
+    "truncated-geometric": (EXACT,),
+}
+SKETCHES = (GROUP, PAMG)
+AUTO = "auto"
+CHOSEN_NOTES = (
+    "Of each user as many different keys are kept, each once, as max_keys allows, picked by a keyed hash of"
+    " user and key.",
+    "max_keys is chosen for 4% of epsilon, and what it kept is said for 1%.",
+)
+CHOSEN_COUNTS = Counted(
+    "users", "count is the number of users who kept this key. Intervals are for this number."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,15 +52,16 @@ class UserSettings:
     """Whose rows belong together, how much one user may contribute, and what is counted."""
 
     user: str | None = None
-    max_keys: int | None = None
+    max_keys: int | str | None = None
     keep_duplicates: bool = False
     exact: bool = False
     count: str = "users"
     max_events_per_user: int | None = None
+    min_users: int | None = None
 
     def __post_init__(self) -> None:
-        if self.count not in COUNTS:
-            raise ParameterError(f"count must be one of {', '.join(COUNTS)}, got {self.count}.")
+        if self.count not in COUNTED:
+            raise ParameterError(f"count must be one of {', '.join(COUNTED)}, got {self.count}.")
         if self.user is None:
             self._refuse_without_user()
             return
@@ -51,15 +71,34 @@ class UserSettings:
                 f"{needed} must be given with user to count {self.count}; it has no default."
             )
         if getattr(self, other) is not None:
-            raise ParameterError(f"{other} does not go with counting {self.count}; give {needed}.")
+            raise ParameterError(f"{other} cannot be combined with counting {self.count}; give {needed}.")
         if self.exact and not self.counts_users:
             raise ParameterError(
                 "exact is for counting each user once; leave out keep_duplicates and events."
             )
+        if self.auto:
+            self._check_auto()
+            return
         check_count(needed, getattr(self, needed))
+        if self.min_users is not None:
+            check_count("min_users", self.min_users, most=LARGEST_COUNT)
+            if not self.counts_users:
+                raise ParameterError("min_users is for counting users; leave out keep_duplicates and events.")
+
+    def _check_auto(self) -> None:
+        """Raise unless each user is counted once for a key."""
+        if not self.counts_users:
+            raise ParameterError("max_keys = auto cannot be combined with keep_duplicates; give a number.")
+        if self.min_users is not None:
+            check_count("min_users", self.min_users, most=LARGEST_COUNT)
+
+    @property
+    def auto(self) -> bool:
+        """Whether the number of keys of a user is chosen from the data."""
+        return self.max_keys == AUTO
 
     def _refuse_without_user(self) -> None:
-        for name in ("max_keys", "keep_duplicates", "exact", "max_events_per_user"):
+        for name in ("max_keys", "keep_duplicates", "max_events_per_user", "min_users"):
             if getattr(self, name):
                 raise ParameterError(f"{name} limits what each user contributes, so it needs user, a column.")
         if self.max_keys is not None or self.max_events_per_user is not None or self.count != "users":
@@ -79,18 +118,11 @@ class UserSettings:
 
     def bound(self) -> Bound:
         """What is kept of a user."""
+        if self.auto:
+            raise ParameterError("max_keys = auto is for exact counts of a table; give a number here.")
         if self.counts_users:
-            return DistinctPairs(self.max_keys or 0)
-        return AllRows((self.max_keys if self.count == "users" else self.max_events_per_user) or 0)
-
-    def notes(self) -> tuple[str, ...]:
-        """Return what is kept of each user; the accuracy of the release says what is counted."""
-        largest = self.bound().largest
-        kept = f"{largest} different keys, each once," if self.counts_users else f"{largest} rows in all"
-        return (f"Of each user at most {kept} are kept, picked by a keyed hash of user and key.",)
-
-
-NO_USERS = UserSettings()
+            return DistinctPairs(cast("int", self.max_keys))
+        return AllRows(cast("int", self.max_keys if self.count == "users" else self.max_events_per_user))
 
 
 def kept_counts(noun: str, largest: int) -> Counted:
@@ -106,115 +138,151 @@ class UserPlan:
     """One route: its sketch, its mechanism, and why it was taken."""
 
     settings: ReleaseSettings
+    users: UserSettings
     bound: Bound
     route: Route
     others: tuple[Route, ...] = ()
-    counted: str = "users"
 
-    def bounded(self, request: Request, users: UserSettings, progress: Progress | None) -> Request:
+    def bounded(self, request: Asked) -> Asked:
         """Return the request for rows of users, as many of each as the bound allows."""
-        with_users = self.route.name == PAMG
-        return replace(request, user=users.user, bound=self.bound, with_users=with_users, progress=progress)
+        user, with_users, ordered = self.users.user, self.route.name == PAMG, self.route.name != EXACT
+        return replace(request, user=user, bound=self.bound, with_users=with_users, ordered=ordered)
 
-    def sketch(self, counters: int) -> UserMisraGries | UserHistogram | SpaceSaving:
+    def sketch(self, counters: int) -> Sketch:
         """Return an empty sketch of this route, whose unit is one user with all rows that are kept."""
         sketch = self._empty(counters)
         sketch.unit = replace(USER, rows=self.bound.largest)
         return sketch
 
-    def _empty(self, counters: int) -> UserMisraGries | UserHistogram | SpaceSaving:
+    def _empty(self, counters: int) -> UserMisraGries | CountsOnDisk | SpaceSaving:
         if self.route.name == PAMG:
             from hushcount.sketches.user_misra_gries import UserMisraGries
 
             return UserMisraGries(counters=counters)
         if self.route.name == EXACT:
-            from hushcount.sketches.exact import Exact, UserHistogram
-
-            return UserHistogram(Exact(), self.bound.largest)
+            largest, least = self.bound.largest, self.users.min_users
+            return CountsOnDisk(moved=largest, max_events=self.settings.max_events, min_users=least)
         from hushcount.sketches.space_saving import SpaceSaving
 
         return SpaceSaving(counters=counters)
 
-    def stating(self, whole: Release) -> Release:
-        """Return the release with the statement of what its counts are numbers of."""
-        return whole.counting(kept_counts(self.counted, self.bound.largest))
+    def ask(self, request: Request, new: Callable[[], Sketch], assumptions: tuple[str, ...] = ()) -> TableAsk:
+        """Return the job: a table that says what is kept of each user, and what is counted."""
+        largest, counted = self.bound.largest, self.users.counted
+        kept = f"{largest} rows in all"
+        if self.users.counts_users:
+            kept = f"{largest} different keys, each once,"
+        what = f"Of each user at most {kept} are kept, picked by a keyed hash of user and key."
+        meant = kept_counts(counted, largest)
+        kind = ExactAsk if self.route.name == EXACT else TableAsk
+        return kind(request, self.settings, new, (what, *self.notes()), assumptions, meant)
 
     def notes(self) -> tuple[str, ...]:
         """Say which route was taken, and what the others would have published."""
         if self.settings.domain is not None:
             return (f"Route {self.route.name}: {self.route.way}.",)
-        taken = f"Route {self.route.name}: {self.route.said(self.counted)}."
-        return (taken, *(f"Not taken, {other.name}: {other.said(self.counted)}." for other in self.others))
+        counted, routes = self.users.counted, (self.route, *self.others)
+        first, *others = [f"{route.name}: {route.said(counted)}." for route in routes]
+        return (f"Route {first}", *map("Not taken, {}".format, others))
 
 
-@dataclass(frozen=True, slots=True)
-class UserAsk(Ask["Release"]):
-    """A table of the most frequent keys, of which each user contributes a bounded number."""
+def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int | None) -> UserPlan:
+    """Return the route that is named, or exact counts on disk, or with counters the best one.
 
-    request: Request
-    plan: UserPlan
-    users: UserSettings
-    counters: int
-
-    @property
-    def outputs(self) -> tuple[PathLike | None, ...]:
-        """The table."""
-        return (self.plan.settings.output,)
-
-    @property
-    def budget(self) -> Budget:
-        """What the table spends."""
-        return self.plan.settings.budget
-
-    @property
-    def max_events(self) -> int | None:
-        """The public bound on the number of rows that are kept."""
-        return self.plan.settings.max_events
-
-    def sketch(self) -> Sketch:
-        """Return the sketch of the route."""
-        return self.plan.sketch(self.counters)
-
-    def mechanism(self, public: Public) -> Calibrated:
-        """Return the mechanism of the route; rows of one user are protected together."""
-        return self.plan.settings.prepared(public)
-
-    def finish(self, whole: Release, origin: Origin) -> Release:
-        """Return the table with notes on what was kept of a user, written where asked."""
-        settings = self.plan.settings
-        notes = (*origin.notes, *self.users.notes(), *self.plan.notes())
-        return settings.written(settings.finished(self.plan.stating(whole), replace(origin, notes=notes)))
-
-
-def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int) -> UserPlan:
-    """The route of the smallest reliable count, by public parameters alone, or the one that is named."""
-    bound = user.bound()
+    Public numbers alone decide. Counters ask for a sketch, which needs no disk once rows are sorted.
+    """
+    bound, size = user.bound(), COUNTERS if counters is None else counters
     if settings.domain is not None:
-        if user.exact:
-            raise ParameterError("exact does not go with a public domain; leave out one of them.")
+        if user.exact or user.min_users is not None:
+            name = "exact" if user.exact else "min_users"
+            raise ParameterError(f"{name} cannot be combined with a public domain; leave out one of them.")
         sentence = f"noise for {bound.largest} rows of a user together on every key of the domain"
-        return UserPlan(settings, bound, Route(GROUP, 0, 0, sentence), counted=user.counted)
+        return UserPlan(settings, user, bound, Route(GROUP, 0, 0, sentence))
     allowed = allowed_routes(settings.mechanism, user)
-    routes = user_routes(settings.epsilon, settings.delta, bound.largest, counters, user.exact)
-    open_to = [route for route in routes if route.name in allowed]
-    return chosen_plan(settings, user, open_to)
+    exact = user.counts_users and (user.exact or counters is None)
+    routes = routes_for(settings, bound.largest, size)
+    if settings.mechanism == "gaussian":
+        routes = [route for route in routes if route.name != PAMG]
+        with suppress(ParameterError):
+            routes.append(sketch_route(settings.budget, size, shared=False))
+    if exact:
+        routes += _exact(settings, bound, user.min_users)
+    open_to = sorted((route for route in routes if route.name in allowed), key=lambda route: route.reliable)
+    if counters is None:  # nothing but a name or counters takes a sketch
+        open_to.sort(key=lambda route: route.name != EXACT)
+    plan = chosen_plan(settings, user, bound, open_to)
+    if user.min_users is not None and plan.route.name != EXACT:
+        raise ParameterError("min_users is proved for exact counts only; leave out counters and mechanism.")
+    return plan
 
 
-def chosen_plan(settings: ReleaseSettings, user: UserSettings, routes: list[Route]) -> UserPlan:
-    """The first of the routes that are possible, in this order."""
+def _exact(settings: ReleaseSettings, bound: Bound, min_users: int | None) -> list[Route]:
+    """Return the best way to release exact counts by the mechanism that is named, or by any."""
+    named: list[Route] = []
+    with suppress(ParameterError):  # no noise of that size can be drawn
+        routes = exact_routes(settings.budget, bound.largest)
+        named = [route for route in routes if settings.mechanism in (None, route.mechanism)]
+    return [route.lifted(min_users) for route in named[:1]]
+
+
+def chosen_ask(request: Request, asked: tuple[ReleaseSettings, UserSettings], running: Running) -> ChosenAsk:
+    """Return the job whose number of keys of a user is chosen from the data, or raise."""
+    settings, user = asked
+    refused = (
+        ("checkpoint", running.checkpoint),
+        ("counters", running.counters),
+        ("mechanism", settings.mechanism),
+        ("domain", settings.domain),
+    )
+    for name, given in refused:
+        if given is not None:
+            raise ParameterError(f"{name} cannot be combined with max_keys = auto; leave out one of them.")
+    wide = replace(
+        request, user=user.user, bound=PlacedPairs(MOST_PLACES), ordered=False, progress=running.progress
+    )
+    new = partial(RankedOnDisk, max_events=settings.max_events, min_users=user.min_users)
+    return ChosenAsk(wide, settings, new, CHOSEN_NOTES, (), CHOSEN_COUNTS)
+
+
+def exact_events(request: Request, settings: ReleaseSettings, running: Running) -> ExactAsk:
+    """Return the job that counts every key of events on disk, or raise."""
+    for name, given in (("counters", running.counters), ("checkpoint", running.checkpoint)):
+        if given is not None:
+            raise ParameterError(f"{name} cannot be combined with exact counts, which are made on disk.")
+    if settings.domain is not None:
+        raise ParameterError("exact cannot be combined with a public domain; leave out one of them.")
+    new = partial(CountsOnDisk, max_events=settings.max_events)
+    return ExactAsk(replace(request, ordered=False), settings, new)
+
+
+def routes_for(settings: ReleaseSettings, largest: int, counters: int) -> list[Route]:
+    """Return the routes of sketches for a budget: with independent Gaussian noise if it is stated by rho."""
+    budget = settings.budget
+    if budget.rho is None:
+        return user_routes(budget.epsilon, budget.delta, largest, counters)
+    with suppress(ParameterError):  # no noise of that size can be drawn
+        return [sketch_route(budget, counters, shared=False)]
+    return []
+
+
+def chosen_plan(settings: ReleaseSettings, user: UserSettings, bound: Bound, routes: list[Route]) -> UserPlan:
+    """Return the plan of the first of the routes that are possible, in this order."""
     if not routes:
         raise ParameterError(
-            f"epsilon is too small for mechanism {settings.mechanism}, got {settings.epsilon:g}."
+            f"epsilon is too small for mechanism {settings.mechanism}, got {settings.budget.epsilon:g}."
         )
-    return UserPlan(settings, user.bound(), routes[0], tuple(routes[1:]), user.counted)
+    return UserPlan(settings, user, bound, routes[0], tuple(routes[1:]))
 
 
-def allowed_routes(mechanism: str | None, user: UserSettings) -> tuple[str, ...]:
-    """The routes open to a mechanism, or to any; only the group route counts rows."""
-    if mechanism is not None and mechanism not in ROUTES:
-        raise ParameterError(f"mechanism must be one of {', '.join(ROUTES)} with user, got {mechanism}.")
+def allowed_routes(
+    mechanism: str | None, user: UserSettings, offered: tuple[str, ...] = (GROUP, PAMG, EXACT)
+) -> tuple[str, ...]:
+    """The routes open to a mechanism, or to any, among those offered; only the group route counts rows."""
+    names = [name for name, routes in ROUTES.items() if set(routes) & set(offered)]
+    if mechanism is not None and mechanism not in names:
+        raise ParameterError(f"mechanism must be one of {', '.join(names)} with user, got {mechanism}.")
     if user.counts_users:
-        return (GROUP, PAMG, EXACT) if mechanism is None else ROUTES[mechanism]
-    if mechanism == "gaussian":
-        raise ParameterError("mechanism must be floor where a user's rows are counted, got gaussian.")
+        return offered if mechanism is None else ROUTES[mechanism]
+    if mechanism not in (None, "floor"):
+        raise ParameterError(f"mechanism must be floor if rows of users are counted, got {mechanism}.")
     return (GROUP,)

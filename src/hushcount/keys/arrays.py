@@ -74,7 +74,7 @@ def sum_by_key(keys: list[pa.Array], counts: list[Counts]) -> tuple[pa.Array, Co
 
 
 def _same_family(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return whole numbers in the width of the sketch, or raise if they or other keys do not fit it."""
+    """Return whole numbers in the width of the sketch, or raise for other keys and for numbers too large."""
     both_integers = pa.types.is_integer(array.type) and pa.types.is_integer(kind)
     try:
         if both_integers:

@@ -15,6 +15,7 @@ from hushcount.keys.buffers import check_column
 from hushcount.keys.plain import DEFAULT_LIMIT, KeyLimit, check_type, plain
 from hushcount.keys.slices import is_shared, slices
 from hushcount.keys.text import check_writable
+from hushcount.keys.times import TimeColumn, without_others
 
 KEY_TYPES = ("auto", "text", "int")
 SINGLE = "key"
@@ -46,6 +47,8 @@ class KeyColumns:
         How long a key may be, and what becomes of a longer one.
     padded
         Whether a row of several columns keeps its place in a tree if some of its values are null.
+    times
+        The column that tells when a row is from, last of `names`, and the window that is kept.
     """
 
     names: tuple[str, ...]
@@ -56,6 +59,7 @@ class KeyColumns:
     inferred: tuple[bool, ...] = ()
     limit: KeyLimit = DEFAULT_LIMIT
     padded: bool = False
+    times: TimeColumn | None = None
 
     @classmethod
     def of(cls, column: str | Sequence[str] | None, key_type: str) -> KeyColumns:
@@ -94,6 +98,22 @@ class KeyColumns:
             self, names=self.names[:-1], types=self.types[:-1], inferred=self.inferred[:-1], user=None
         )
 
+    def with_time(self, times: TimeColumn) -> KeyColumns:
+        """Return the same keys, of the rows in a window of time."""
+        if not self.names:
+            raise ParameterError("column must be named with time, got None.")
+        if times.name in self.names:
+            raise ParameterError(f"time must be another column than keys and users, got {times.name}.")
+        return replace(self, names=(*self.names, times.name), times=times)
+
+    def without_time(self) -> KeyColumns:
+        """Return the key columns, and that of the users, alone."""
+        if self.times is None:
+            return self
+        return replace(
+            self, names=self.names[:-1], types=self.types[:-1], inferred=self.inferred[:-1], times=None
+        )
+
     def within(self, available: Sequence[str], place: str) -> KeyColumns:
         """Check the names against those of `place`; the only column need not be named."""
         shown = ", ".join(available[:NAMES_SHOWN]) + (", ..." if len(available) > NAMES_SHOWN else "")
@@ -113,6 +133,10 @@ class KeyColumns:
 
         `inferred` says which of them were found from values and are no schema.
         """
+        if self.times is not None:
+            *others, kind = types
+            known = self.without_time().typed(others, inferred)
+            return replace(self, types=(*known.types, self.times.check(kind)), inferred=tuple(inferred))
         fixed = [check_type(*each) for each in zip(types, self._readings(), self._labels(), strict=True)]
         for kind in fixed[: len(self.key_names)]:
             check_writable(kind)
@@ -122,6 +146,8 @@ class KeyColumns:
         """Check that at most one column is asked for, of data that has only one."""
         if self.user is not None:
             raise ParameterError("user must name a column, but the data are one column of keys.")
+        if self.times is not None:
+            raise ParameterError("time must name a column, but the data are one column of keys.")
         if len(self.key_names) > 1:
             raise ParameterError(
                 f"column must be one name for data of one column, got {len(self.names)} names."
@@ -146,6 +172,8 @@ class KeyColumns:
 
         The buffers of the columns must have been checked.
         """
+        if self.times is not None:
+            return self.without_time().keys(without_others(self.times, columns))
         asked = zip(columns, self._readings(), self._labels(), strict=True)
         arrays = [plain(column, reading, label, self.limit) for column, reading, label in asked]
         if self.user is None:

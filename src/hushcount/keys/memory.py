@@ -199,7 +199,7 @@ def _in_columns(found: Sequence[_Column], length: int, columns: KeyColumns) -> I
 
 def _pandas_column(series: Data) -> _Column:
     if series.dtype == object:
-        return _objects(len(series), lambda start, stop: _pandas_values(series[start:stop]))
+        return _objects(len(series), lambda start, stop: list(series[start:stop]))
     if str(series.dtype) != "category" or series.dtype.categories.dtype != object:
         kind = pa.array(series[:0], from_pandas=True).type
         return _Column(kind, lambda start, stop: pa.array(series[start:stop], kind, from_pandas=True))
@@ -222,11 +222,6 @@ def _objects(length: int, values: Callable[[int, int], Sequence[object]]) -> _Co
     for start in range(0, length, BATCH_ROWS):
         objects.check(values(start, start + BATCH_ROWS))
     return _Column(objects.declared, lambda start, stop: objects.array(values(start, stop)), inferred=True)
-
-
-def _pandas_values(series: Data) -> list[object]:
-    """Return objects by value, with whatever pandas takes for missing as None."""
-    return [None if missing else value for value, missing in zip(series, series.isna(), strict=True)]
 
 
 def _lazy(frame: Data, columns: KeyColumns) -> InMemory:
@@ -280,7 +275,8 @@ def _other(data: Data, columns: KeyColumns) -> InMemory:
 
 def _iterable(data: Data, columns: KeyColumns) -> InMemory:
     """Open a list, generator or any other ordered iterable of keys."""
-    if isinstance(data, Mapping | Set | bytes | bytearray | memoryview) or not isinstance(data, Iterable):
+    unordered = isinstance(data, Mapping | Set | type(iter(set())))
+    if unordered or isinstance(data, bytes | bytearray | memoryview) or not isinstance(data, Iterable):
         raise ParameterError(
             "data must be a path, a frame, an array or an ordered iterable of keys,"
             f" got {type(data).__name__}."

@@ -9,6 +9,7 @@ cannot store exactly.
 from __future__ import annotations
 
 import datetime
+import decimal
 import numbers
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -78,7 +79,7 @@ class Objects:
         return pa.null() if self._kind is None else self._kind.type
 
     def array(self, values: Sequence[object]) -> pa.Array:
-        """Return the values as an array, or raise; None and not-a-time are null."""
+        """Return the values as an array, or raise; None, not-a-number, not-a-time and pandas' NA are null."""
         return attempt(mixed_types, self._array, values)
 
     def check(self, values: Sequence[object]) -> set[type]:
@@ -140,21 +141,25 @@ def _in_unit(
 
 
 def _is_null(value: object) -> bool:
+    """Return whether a value is missing, by itself and whatever container holds it."""
     if isinstance(value, np.datetime64):
         return bool(np.isnat(value))
-    return value is None or type(value).__name__ == "NaTType"  # of pandas, a datetime that is no time
+    if isinstance(value, float | np.floating | decimal.Decimal):
+        return bool(value != value)  # noqa: PLR0124
+    return value is None or type(value).__name__ in ("NaTType", "NAType")  # of pandas
 
 
 def _kinds(found: type, values: Sequence[object]) -> set[Kind]:
     """Return the kinds of the values of one class; that of a time is known from the value alone."""
-    if found is type(None):
-        return set()
+    kind = next((kind for kind, classes in _CLASSES.items() if issubclass(found, classes)), None)
+    if kind is not None and kind not in (FLOAT, DATE):
+        return {kind}
+    filled = [value for value in values if type(value) is found and not _is_null(value)]
     if issubclass(found, datetime.datetime | np.datetime64):
-        return {_time_kind(value) for value in values if type(value) is found and not _is_null(value)}
-    for kind, classes in _CLASSES.items():
-        if issubclass(found, classes):
-            return {kind}
-    raise mixed_types(TypeError())
+        return {_time_kind(value) for value in filled}
+    if kind is None and filled:
+        raise mixed_types(TypeError())
+    return {kind} if kind is not None and filled else set()
 
 
 def _time_kind(value: Data) -> Kind:

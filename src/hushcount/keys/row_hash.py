@@ -18,7 +18,7 @@ from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 
 if TYPE_CHECKING:
-    from hushcount.compiled.row_hash import RowWords
+    from hushcount.compiled._kernels.row_hash import RowWords
     from hushcount.keys.memory import Data
 
 COUNT_MIN = "count-min"
@@ -68,7 +68,7 @@ class RowHash:
 
     def hashes(self, keys: Keys) -> Words:
         """Return the hash of every key in every row: depth x keys."""
-        from hushcount.compiled import row_hash
+        from hushcount.compiled._kernels import row_hash
 
         if isinstance(keys, ByteKeys):
             return np.asarray(row_hash.hash_prints(self.rows, self.fingerprints(keys)))
@@ -93,7 +93,7 @@ class RowHash:
 
     def fingerprints(self, keys: ByteKeys) -> Words:
         """Return the two fingerprints of every byte string."""
-        from hushcount.compiled import row_hash
+        from hushcount.compiled._kernels import row_hash
 
         self.check(keys)
         return np.asarray(row_hash.fingerprints(keys.data, keys.offsets, self._points))
@@ -111,7 +111,7 @@ class RowHash:
     @cached_property
     def rows(self) -> RowWords:
         """The random words of all rows, as kernels read them."""
-        from hushcount.compiled.row_hash import RowWords
+        from hushcount.compiled._kernels.row_hash import RowWords
 
         words = self._words[: 5 * self.depth].reshape(self.depth, 5)
         shift = np.uint64(64 - (self.width.bit_length() - 1) - self.signed)

@@ -15,18 +15,25 @@ from hushcount.ldp.registry import CLASSES
 from hushcount.registry import Registry
 
 if TYPE_CHECKING:
-    from hushcount.ldp.client.client import Client
-    from hushcount.ldp.client.state import ClientState
-    from hushcount.ldp.protocols.bitstogram.protocol import Bitstogram, BitstogramBinary
-    from hushcount.ldp.protocols.paper.bitstogram import BitstogramPaper
-    from hushcount.ldp.protocols.paper.medians import Frequencies, frequencies
-    from hushcount.ldp.protocols.paper.oracles import ExplicitHist, Hashtogram
-    from hushcount.ldp.protocols.paper.succinct_hist import SuccinctHist
-    from hushcount.ldp.protocols.paper.tree_hist import TreeHistPaper
-    from hushcount.ldp.protocols.tree_hist.protocol import TreeHist
-    from hushcount.ldp.server.aggregator import Aggregator
-    from hushcount.ldp.wire.encodings import Bytes, Categories, Integers, PackedWords, Words
-    from hushcount.ldp.wire.manifest import Manifest
+    from hushcount.ldp.client.client import Client as Client
+    from hushcount.ldp.client.state import ClientState as ClientState
+    from hushcount.ldp.protocols.bitstogram.protocol import Bitstogram as Bitstogram
+    from hushcount.ldp.protocols.bitstogram.protocol import BitstogramBinary as BitstogramBinary
+    from hushcount.ldp.protocols.paper.campaign import ExplicitHist as ExplicitHist
+    from hushcount.ldp.protocols.paper.campaign import Hashtogram as Hashtogram
+    from hushcount.ldp.protocols.paper.medians import Frequencies as Frequencies
+    from hushcount.ldp.protocols.paper.medians import frequencies as frequencies
+    from hushcount.ldp.protocols.paper.searches import BitstogramPaper as BitstogramPaper
+    from hushcount.ldp.protocols.paper.searches import SuccinctHist as SuccinctHist
+    from hushcount.ldp.protocols.paper.searches import TreeHistPaper as TreeHistPaper
+    from hushcount.ldp.protocols.tree_hist.protocol import TreeHist as TreeHist
+    from hushcount.ldp.server.aggregator import Aggregator as Aggregator
+    from hushcount.ldp.wire.encodings import Bytes as Bytes
+    from hushcount.ldp.wire.encodings import Categories as Categories
+    from hushcount.ldp.wire.encodings import Integers as Integers
+    from hushcount.ldp.wire.encodings import PackedWords as PackedWords
+    from hushcount.ldp.wire.encodings import Words as Words
+    from hushcount.ldp.wire.manifest import Manifest as Manifest
 
 _NAMES: Registry[object] = Registry(
     "name",
@@ -39,34 +46,14 @@ _NAMES: Registry[object] = Registry(
         "Frequencies": "hushcount.ldp.protocols.paper.medians:Frequencies",
         "Integers": "hushcount.ldp.wire.encodings:Integers",
         "Manifest": "hushcount.ldp.wire.manifest:Manifest",
-        "PackedWords": "hushcount.ldp.wire.words:PackedWords",
-        "Words": "hushcount.ldp.wire.words:Words",
+        "PackedWords": "hushcount.ldp.wire.encodings:PackedWords",
+        "Words": "hushcount.ldp.wire.encodings:Words",
         "frequencies": "hushcount.ldp.protocols.paper.medians:frequencies",
         **CLASSES,
     },
 )
 
-__all__ = [
-    "Aggregator",
-    "Bitstogram",
-    "BitstogramBinary",
-    "BitstogramPaper",
-    "Bytes",
-    "Categories",
-    "Client",
-    "ClientState",
-    "ExplicitHist",
-    "Frequencies",
-    "Hashtogram",
-    "Integers",
-    "Manifest",
-    "PackedWords",
-    "SuccinctHist",
-    "TreeHist",
-    "TreeHistPaper",
-    "Words",
-    "frequencies",
-]
+__all__ = list(_NAMES)
 
 
 def __getattr__(name: str) -> object:

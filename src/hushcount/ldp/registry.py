@@ -13,53 +13,32 @@ if TYPE_CHECKING:
     from hushcount.ldp.protocols.campaign import Campaign
     from hushcount.ldp.server.decoding import Decoder
 
-_PAPER = "hushcount.ldp.protocols.paper."  # those that follow Bassily et al. 2020 (docs/ldp-paper.md)
-
-# Name in the manifest (the command line writes - for _): campaign class and decoder.
+_PAPER = "protocols.paper."  # those that follow Bassily et al. 2020 (docs/ldp-paper.md)
+# Name in the manifest (the command line writes - for _): campaign class and decoder, inside hushcount.ldp.
 _PROTOCOLS = {
-    "tree_hist": (
-        "hushcount.ldp.protocols.tree_hist.protocol:TreeHist",
-        "hushcount.ldp.protocols.tree_hist.search:DECODER",
-    ),
-    "bitstogram": (
-        "hushcount.ldp.protocols.bitstogram.protocol:Bitstogram",
-        "hushcount.ldp.protocols.bitstogram.decode:DECODER",
-    ),
+    "tree_hist": ("protocols.tree_hist.protocol:TreeHist", "protocols.tree_hist.search:DECODER"),
+    "bitstogram": ("protocols.bitstogram.protocol:Bitstogram", "protocols.bitstogram.decode:DECODER"),
     "bitstogram_binary": (
-        "hushcount.ldp.protocols.bitstogram.protocol:BitstogramBinary",
-        "hushcount.ldp.protocols.bitstogram.decode:DECODER",
+        "protocols.bitstogram.protocol:BitstogramBinary",
+        "protocols.bitstogram.decode:DECODER",
     ),
-    "explicit_hist": (
-        "hushcount.ldp.protocols.paper.oracles:ExplicitHist",
-        "hushcount.ldp.protocols.paper.medians:DECODER",
-    ),
-    "hashtogram": (
-        "hushcount.ldp.protocols.paper.oracles:Hashtogram",
-        "hushcount.ldp.protocols.paper.medians:DECODER",
-    ),
-    "succinct_hist": (
-        "hushcount.ldp.protocols.paper.succinct_hist:SuccinctHist",
-        "hushcount.ldp.protocols.paper.decode:BITS",
-    ),
-    "tree_hist_paper": (
-        "hushcount.ldp.protocols.paper.tree_hist:TreeHistPaper",
-        "hushcount.ldp.protocols.paper.decode:TREE",
-    ),
-    "bitstogram_paper": (
-        "hushcount.ldp.protocols.paper.bitstogram:BitstogramPaper",
-        "hushcount.ldp.protocols.paper.decode:CODEWORDS",
-    ),
+    "explicit_hist": ("protocols.paper.campaign:ExplicitHist", "protocols.paper.medians:DECODER"),
+    "hashtogram": ("protocols.paper.campaign:Hashtogram", "protocols.paper.medians:DECODER"),
+    "succinct_hist": ("protocols.paper.searches:SuccinctHist", "protocols.paper.decode:BITS"),
+    "tree_hist_paper": ("protocols.paper.searches:TreeHistPaper", "protocols.paper.decode:TREE"),
+    "bitstogram_paper": ("protocols.paper.searches:BitstogramPaper", "protocols.paper.decode:CODEWORDS"),
 }
-_PLACES = {name: place for name, (place, _) in _PROTOCOLS.items()}
+_PLACES = {name: f"hushcount.ldp.{place}" for name, (place, _) in _PROTOCOLS.items()}
+_DECODERS = {name: f"hushcount.ldp.{place}" for name, (_, place) in _PROTOCOLS.items()}
 
 CAMPAIGNS: Registry[type[Campaign]] = Registry("protocol", _PLACES)
-DECODERS: Registry[Decoder] = Registry("protocol", {name: place for name, (_, place) in _PROTOCOLS.items()})
+DECODERS: Registry[Decoder] = Registry("protocol", _DECODERS)
 CLASSES = {place.partition(":")[2]: place for place in _PLACES.values()}  # by the name of the class
 
 
 def from_paper(name: str) -> bool:
     """Return whether a protocol follows the paper closely and is kept for comparison."""
-    return _PLACES[name].startswith(_PAPER)
+    return _PROTOCOLS[name][0].startswith(_PAPER)
 
 
 def name_of(campaign: type) -> str:

@@ -8,76 +8,72 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hushcount import shapes
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.mechanisms.base import Calibrated, Claiming, Mechanism, check_kind
-from hushcount.mechanisms.users import GroupRelease
+from hushcount.mechanisms.base import Calibrated, Mechanism
+from hushcount.mechanisms.users import GroupRelease, best_for_exact
 from hushcount.privacy import USER, Budget
 from hushcount.registry import Registry
-from hushcount.shapes import (
-    Cells,
-    FloorCounters,
-    Histogram,
-    KeyShards,
-    LevelCounters,
-    ManyKeys,
-    Shards,
-    TrackedCells,
-)
 
 if TYPE_CHECKING:
     from hushcount.shapes import Public, Shape
 
-_COUNTERS, _HISTOGRAMS = "hushcount.mechanisms.counters", "hushcount.mechanisms.histograms"
-_LINEAR, _HIERARCHY = "hushcount.mechanisms.linear", "hushcount.mechanisms.hierarchy"
-_SAMPLE = "hushcount.mechanisms.sampling.sample"
-
 # Mechanisms that publish a table of keys: those that `top` and `release` take by name.
 _TABLES = {
-    "floor": f"{_COUNTERS}.floor:FloorRelease",
-    "pmg": f"{_COUNTERS}.misra_gries:PrivateMisraGries",
-    "pmg-paper": f"{_COUNTERS}.misra_gries:PrivateMisraGriesPaper",
-    "pmg-standard": f"{_COUNTERS}.misra_gries:PrivateMisraGriesStandard",
-    "chan": f"{_COUNTERS}.misra_gries:ChanRelease",
-    "dpss": f"{_COUNTERS}.floor:BoundedLengthRelease",
-    "laplace-threshold": f"{_HISTOGRAMS}.laplace:LaplaceThreshold",
-    "truncated-geometric": f"{_HISTOGRAMS}.truncated_geometric:TruncatedGeometric",
-    "public-floor": f"{_HISTOGRAMS}.truncated_geometric:PublicFloorRelease",
-    "count-min-envelope": f"{_LINEAR}.envelope:CountMinEnvelope",
-    "count-sketch-envelope": f"{_LINEAR}.envelope:CountSketchEnvelope",
-    "shards": f"{_COUNTERS}.shards:ShardRelease",
-    "gaussian": f"{_HISTOGRAMS}.gaussian:GaussianSparseHistogram",
-    "laplace": f"{_HISTOGRAMS}.many_keys:LaplaceManyKeys",
-    "pure": f"{_HISTOGRAMS}.pure:PureRelease",
-    "pure-bounded": f"{_HISTOGRAMS}.pure:BoundedPureRelease",
+    "floor": "hushcount.mechanisms.counters.floor:FloorRelease",
+    "pmg": "hushcount.mechanisms.counters.misra_gries:PrivateMisraGries",
+    "pmg-paper": "hushcount.mechanisms.counters.misra_gries:PrivateMisraGriesPaper",
+    "pmg-standard": "hushcount.mechanisms.counters.misra_gries:PrivateMisraGriesStandard",
+    "chan": "hushcount.mechanisms.counters.misra_gries:ChanRelease",
+    "dpss": "hushcount.mechanisms.counters.floor:BoundedLengthRelease",
+    "laplace-threshold": "hushcount.mechanisms.histograms.laplace:LaplaceThreshold",
+    "truncated-geometric": "hushcount.mechanisms.histograms.truncated_geometric:TruncatedGeometric",
+    "public-floor": "hushcount.mechanisms.histograms.truncated_geometric:PublicFloorRelease",
+    "count-min-envelope": "hushcount.mechanisms.linear.envelope:CountMinEnvelope",
+    "count-sketch-envelope": "hushcount.mechanisms.linear.envelope:CountSketchEnvelope",
+    "shards": "hushcount.mechanisms.counters.shards:ShardRelease",
+    "gaussian": "hushcount.mechanisms.histograms.gaussian:GaussianSparseHistogram",
+    "correlated": "hushcount.mechanisms.histograms.correlated:CorrelatedSparseHistogram",
+    "laplace": "hushcount.mechanisms.histograms.laplace:LaplaceManyKeys",
+    "pure": "hushcount.mechanisms.histograms.pure:PureRelease",
+    "pure-bounded": "hushcount.mechanisms.histograms.pure:BoundedPureRelease",
 }
 # Mechanisms of `tree`, `sample`, `oracle` and of users, which are chosen by options and not by a name.
 _OTHERS = {
-    "hierarchy-offline": f"{_HIERARCHY}.offline:HierarchyRelease",
-    "hierarchy-streaming": f"{_HIERARCHY}.streaming:LevelFloorRelease",
-    "sample": f"{_SAMPLE}:PrivateSample",
-    "sample-keys": f"{_SAMPLE}:PrivateSampleKeys",
-    "noisy-cells": f"{_LINEAR}.cells:NoisyCells",
+    "hierarchy-offline": "hushcount.mechanisms.hierarchy.offline:HierarchyRelease",
+    "hierarchy-streaming": "hushcount.mechanisms.hierarchy.streaming:LevelFloorRelease",
+    "hierarchy-users": "hushcount.mechanisms.hierarchy.users:NodeRelease",
+    "sample": "hushcount.mechanisms.sampling.sample:PrivateSample",
+    "sample-keys": "hushcount.mechanisms.sampling.sample:PrivateSampleKeys",
+    "keys-events": "hushcount.mechanisms.keys.selection:EventKeys",
+    "keys-steered": "hushcount.mechanisms.keys.selection:SteeredSelection",
+    "keys-sips": "hushcount.mechanisms.keys.selection:KeySips",
+    "keys-weighted": "hushcount.mechanisms.keys.selection:WeightedGaussian",
+    "noisy-cells": "hushcount.mechanisms.linear.cells:NoisyCells",
     "group": "hushcount.mechanisms.users:GroupRelease",
+    "chosen-bound": "hushcount.mechanisms.histograms.chosen:ChosenBound",
 }
 
-EVERY_MECHANISM: Registry[type[Claiming]] = Registry("mechanism", _TABLES | _OTHERS)
-MECHANISMS: Registry[type[Mechanism]] = Registry("mechanism", _TABLES)
+EVERY_MECHANISM: Registry[type[Mechanism[shapes.Shape, object]]] = Registry("mechanism", _TABLES | _OTHERS)
+MECHANISMS: Registry[type[Calibrated]] = Registry("mechanism", _TABLES)
 
 # The mechanism of each kind of summary, unless another one is named.
 DEFAULTS: dict[type[Shape], str] = {
-    FloorCounters: "floor",
-    Histogram: "truncated-geometric",
-    ManyKeys: "gaussian",
-    Shards: "shards",
-    KeyShards: "shards",
+    shapes.FloorCounters: "floor",
+    shapes.Histogram: "truncated-geometric",
+    shapes.ManyKeys: "gaussian",
+    shapes.LimitedKeys: "correlated",
+    shapes.Shards: "shards",
+    shapes.KeyShards: "shards",
 }
 
 PURE = ("pure", "pure-bounded")
 
 WAYS_OUT: dict[type[Shape], str] = {
-    Cells: "a linear sketch stores no keys, so publish it as an oracle with hc.oracle",
-    LevelCounters: "a hierarchy needs a threshold, so release it with hc.tree",
-    TrackedCells: "name count-min-envelope or count-sketch-envelope",
+    shapes.Cells: "a linear sketch stores no keys, so publish it as an oracle with hc.oracle",
+    shapes.LevelCounters: "a hierarchy needs a threshold, so release it with hc.tree",
+    shapes.NodeCounts: "a hierarchy needs a threshold, so publish it with hc.tree",
+    shapes.TrackedCells: "name count-min-envelope or count-sketch-envelope",
 }
 
 
@@ -100,20 +96,22 @@ def prepare(name: str | None, budget: Budget, public: Public) -> Calibrated:
     ParameterError
         If there is no such mechanism, or the budget or a public number does not allow it.
     """
-    chosen = MECHANISMS[_named(name, public)]
+    if name is None and budget.rho is not None and public.moved is not None:
+        name = DEFAULTS[shapes.ManyKeys]  # the noise of a budget in rho is independent and Gaussian
+    chosen = MECHANISMS[_named(name, budget, public)]
     if public.shape is not None:
-        check_kind(chosen, public.shape)
-    if public.unit == USER and ManyKeys not in chosen.accepts:
+        chosen.check_kind(public.shape)
+    if public.min_users is not None and public.shape is not shapes.ExactCounts:
+        raise NotProvedError("min_users is proved for exact counts only; leave out counters and floor.")
+    if public.unit == USER and public.moved is None:
         return GroupRelease(budget, public, chosen)
     return chosen(budget, public)
 
 
-def _named(name: str | None, public: Public) -> str:
+def _named(name: str | None, budget: Budget, public: Public) -> str:
     """Return the mechanism asked for, or the default; a domain allows those for delta = 0 and no others."""
     if public.domain is None:
-        if name in PURE:
-            raise ParameterError(f"{name} needs domain, a public list of keys, got None.")
-        return _default(public) if name is None else name
+        return _default(budget, public) if name is None else name
     if name is None:
         return PURE[0] if public.max_events is None else PURE[1]
     if name not in PURE:
@@ -121,9 +119,11 @@ def _named(name: str | None, public: Public) -> str:
     return name
 
 
-def _default(public: Public) -> str:
+def _default(budget: Budget, public: Public) -> str:
     """Return the proved default of a kind of summary, or raise with the way out."""
-    shape = public.shape or FloorCounters
+    shape = public.shape or shapes.FloorCounters
+    if shape is shapes.ExactCounts:
+        return best_for_exact(budget, public.moved or 1).mechanism
     if shape not in DEFAULTS:
         way_out = WAYS_OUT.get(shape, "count with SpaceSaving")
         raise NotProvedError(f"No mechanism is the default for {shape.words}; {way_out}.")

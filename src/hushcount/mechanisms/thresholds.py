@@ -54,10 +54,10 @@ def chan_threshold(epsilon: float, delta: float, candidates: int) -> int:
 
 def dpss_margin(epsilon: float, delta: float) -> int:
     """Return the smallest m >= 1 with 1 - (1 - S(m))(1 - S(m+1)) <= delta."""
-    law = DiscreteLaplace(epsilon)
+    noise = DiscreteLaplace(epsilon)
 
     def log_tail(margin: int) -> float:
-        below, above = float(law.log_tail(margin)), float(law.log_tail(margin + 1))
+        below, above = float(noise.log_tail(margin)), float(noise.log_tail(margin + 1))
         return below + math.log1p(math.exp(above - below) - math.exp(above))
 
     return smallest(log_tail, delta, start=1)
@@ -70,10 +70,10 @@ def laplace_threshold(epsilon: float, delta: float) -> int:
 
 def shard_margin(epsilon: float, delta: float) -> int:
     """Return the smallest A >= 1 with S(A) <= delta and S(A + 1) <= delta / 2."""
-    law = DiscreteLaplace(epsilon)
-    return max(_smallest_tail(law, delta), _smallest_tail(law, delta / 2) - 1)
+    noise = DiscreteLaplace(epsilon)
+    return max(_smallest_tail(noise, delta), _smallest_tail(noise, delta / 2) - 1)
 
 
-def _smallest_tail(law: DiscreteLaplace, probability: float) -> int:
+def _smallest_tail(noise: DiscreteLaplace, probability: float) -> int:
     """Return the smallest m >= 1 with P[z >= m] <= probability."""
-    return smallest(lambda m: float(law.log_tail(m)), probability, start=1)
+    return smallest(lambda m: float(noise.log_tail(m)), probability, start=1)

@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import Claim, calibrate
-from hushcount.mechanisms.histograms.gaussian import CERTAIN, sparse_histogram
+from hushcount.mechanisms.base import Calibrated, Claim, Mechanism
+from hushcount.mechanisms.forecast import KeyForecast
+from hushcount.mechanisms.histograms.correlated import correlated_noise
+from hushcount.mechanisms.histograms.gaussian import CERTAIN, GaussianSparseHistogram, histogram_for
+from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.noise import tails
 from hushcount.noise.laplace import LEAST_EPSILON
-from hushcount.privacy import EVENT, SMALLEST_DELTA, USER, Budget, check_count
+from hushcount.privacy import (
+    EVENT,
+    SMALLEST_DELTA,
+    USER,
+    Budget,
+    Guarantee,
+    PrivacyUnit,
+    check_count,
+    check_delta,
+    unwarned,
+)
+from hushcount.releases.release import Release
+from hushcount.shapes import FloorCounters, Histogram, Public, Shape, Shards, TrackedCells
 
 if TYPE_CHECKING:
-    from hushcount.mechanisms.base import Calibrated, Mechanism
     from hushcount.noise.bits import Bits
-    from hushcount.releases.release import Release
-    from hushcount.shapes import Public, Shape
 
 PROOF = "docs/proofs/sources/bounding.md"
 GROUP, PAMG, EXACT = "group", "pamg", "exact"
+ON_DISK = "exact counts of all keys, made on disk"
+MOST_APART = 16  # keys of a user for which noise of each key by itself is considered
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRelease:
+class GroupRelease(Mechanism[Shape, Release]):
     """A mechanism that protects one row, with so small a budget that it protects all rows of a user.
 
     Theorem: what is (epsilon', delta')-DP for one row is (epsilon, delta)-DP for m rows, where
@@ -37,13 +51,11 @@ class GroupRelease:
     Proof: docs/proofs/sources/bounding.md, section 2. Checked by: tests/privacy/test_bounding.py
     """
 
-    budget: Budget
-    public: Public
-    mechanism: type[Mechanism]
-    each: Calibrated = field(init=False)
-
-    name: ClassVar[str] = "group"
-    claim: ClassVar[Claim] = Claim(
+    name = "group"
+    accepts = (FloorCounters, Histogram, Shards, TrackedCells)
+    sketch = "space-saving"
+    way_out = 'use mechanism="gaussian"'
+    claim = Claim(
         "group privacy",
         "Group privacy: a mechanism that protects one row, at a smaller budget, is (epsilon, delta)-DP for"
         " all rows of one user.",
@@ -51,11 +63,24 @@ class GroupRelease:
         ("one user has at most max_keys rows", "the order of all other rows does not change"),
     )
 
-    def __post_init__(self) -> None:
-        row = row_budget(self.budget, self.public.unit.rows)
-        calibrate(self, each=self.mechanism(row, replace(self.public, unit=EVENT)))
+    def __init__(self, budget: Budget, public: Public, mechanism: type[Calibrated]) -> None:
+        self.mechanism = mechanism
+        super().__init__(budget, public)
 
-    def release(self, shape: Shape, bits: Bits) -> Release:
+    def calibrate(self) -> None:
+        """Calibrate the mechanism of one row."""
+        row = row_budget(self.budget, self.public.unit.rows)
+        self.each = self.mechanism(row, replace(self.public, unit=EVENT))
+
+    def foretold(self, unit: PrivacyUnit) -> Guarantee:
+        """Return what the mechanism of one row will promise, for all rows of a user."""
+        return user_guarantee(self.each.foretold(EVENT), self.budget, self.public.unit.rows)
+
+    def forecast(self) -> KeyForecast:
+        """Return what the mechanism of one row will publish."""
+        return self.each.forecast()
+
+    def draw(self, shape: Shape, bits: Bits) -> Release:
         """Release at the budget of one row, and state what that protects of a user."""
         return for_users(self.each.release(shape, bits), self.budget, self.public.unit.rows)
 
@@ -64,14 +89,18 @@ def row_budget(budget: Budget, rows: int) -> Budget:
     """Return the budget for one row at which up to `rows` rows together cost `budget`; delta 0 stays 0."""
     if budget.delta:
         return group_budget(budget.epsilon, budget.delta, rows)
-    return Budget.pure(group_budget(budget.epsilon, 0.5, rows).epsilon)
+    return unwarned(group_budget(budget.epsilon, 0.5, rows).epsilon, 0.0)
 
 
 def for_users(release: Release, budget: Budget, rows: int) -> Release:
     """Return the same release with its guarantee for one user of at most `rows` rows."""
-    own = release.guarantee
+    return replace(release, guarantee=user_guarantee(release.guarantee, budget, rows))
+
+
+def user_guarantee(own: Guarantee, budget: Budget, rows: int) -> Guarantee:
+    """Return the guarantee of a mechanism of one row as one for a user of at most `rows` rows."""
     parameters = {"max_rows": rows, "row_epsilon": own.epsilon, "row_delta": own.delta}
-    guarantee = replace(
+    return replace(
         own,
         epsilon=budget.epsilon,
         delta=budget.delta,
@@ -81,7 +110,6 @@ def for_users(release: Release, budget: Budget, rows: int) -> Release:
         proof=f"{own.proof}, {PROOF}",
         parameters={**own.parameters, **parameters},
     )
-    return replace(release, guarantee=guarantee)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +117,22 @@ class Route:
     """One way to release counts of users, and the smallest counts that it publishes.
 
     `threshold` is what a count must reach above what the sketch left out, and `reliable` the smallest such
-    count that is published with probability 0.95.
+    count that is published with probability 0.95. `mechanism` is what exact counts are released by.
     """
 
     name: str
     threshold: int
     reliable: int
     way: str
+    mechanism: str = ""
 
-    @property
-    def sentence(self) -> str:
-        """Say how it counts, and from how many users it publishes a key reliably."""
-        return self.said("users")
+    def lifted(self, min_users: int | None) -> Route:
+        """Return the same route if keys of fewer than `min_users` users are never published."""
+        more = (min_users or 1) - 1
+        return replace(self, threshold=self.threshold + more, reliable=self.reliable + more)
 
     def said(self, counted: str) -> str:
-        """Say the same where counts are numbers of `counted`: users or rows."""
+        """Say how it counts, and from how many `counted` (users or rows) it publishes a key reliably."""
         return f"{self.way}: publishes a key of {self.reliable} {counted} with probability {CERTAIN:g}"
 
 
@@ -118,7 +147,7 @@ def group_budget(epsilon: float, delta: float, max_keys: int) -> Budget:
         raise ParameterError(
             f"delta must be at least {SMALLEST_DELTA / share:.3g} for {max_keys} rows, got {delta}."
         )
-    return Budget(each, delta * share)
+    return unwarned(each, delta * share)
 
 
 def user_routes(
@@ -126,31 +155,66 @@ def user_routes(
 ) -> list[Route]:
     """Return the routes for users of at most `max_keys` keys, that of the smallest reliable count first.
 
-    `counters` are those of the sketches; `exact` adds the exact histogram, which needs memory for all keys.
-    All of it is a function of public numbers.
+    `counters` are those of the sketches; `exact` adds the better of the two ways to release exact counts of
+    all keys, which are made on disk. All of it is a function of public numbers.
 
     >>> [route.name for route in user_routes(1.0, 1e-6, 8, 10_000)]
     ['group', 'pamg']
     """
-    budget = Budget(epsilon, delta)
+    budget = unwarned(epsilon, check_delta(delta))
     keys, size = check_count("max_keys", max_keys), check_count("counters", counters, least=2)
-    makers = [lambda: _group(budget, keys), lambda: _pamg(budget, size)]
+    makers = [lambda: _group(budget, keys), lambda: sketch_route(budget, size)]
     if exact:
-        makers.append(lambda: _exact(budget, keys))
+        makers.append(lambda: best_for_exact(budget, keys))
     return sorted(_possible(makers), key=lambda route: route.reliable)
 
 
+def sketch_route(budget: Budget, counters: int, shared: bool = True) -> Route:
+    """Return the route of a sketch that counts users, whose counts share a part of their noise or not."""
+    noise = "correlated" if shared else "independent"
+    way = f"user-level Misra-Gries, {noise} Gaussian noise for {counters} counters together"
+    if not shared:
+        return _gaussian(PAMG, budget, counters, way)
+    found = correlated_noise(budget.epsilon, budget.delta, counters)
+    return Route(PAMG, found.threshold, found.reliable, way)
+
+
+def best_for_exact(budget: Budget, max_keys: int) -> Route:
+    """Return the way to release exact counts that publishes the smallest ones reliably.
+
+    >>> [best_for_exact(Budget(1.0, 1e-6), keys).reliable for keys in (1, 2, 8, 100)]
+    [16, 32, 84, 309]
+    """
+    return exact_routes(budget, max_keys)[0]
+
+
+def exact_routes(budget: Budget, max_keys: int) -> list[Route]:
+    """Return both ways to release exact counts of users of at most `max_keys` keys, the better one first."""
+    makers = [lambda: _gaussian(EXACT, budget, max_keys, f"Gaussian noise for {_keys(max_keys)} together")]
+    if max_keys <= MOST_APART:  # with more, noise for each key by itself is far behind
+        makers.append(lambda: _geometric(budget, max_keys))
+    return sorted(_possible(makers), key=lambda route: route.reliable)
+
+
+def _geometric(budget: Budget, max_keys: int) -> Route:
+    """Return the route of exact counts with a truncated geometric noise at a share of the budget."""
+    mechanism = TruncatedGeometric(budget, Public(moved=max_keys))
+    forecast = mechanism.forecast()
+    way = f"{ON_DISK}, truncated geometric noise for each of {_keys(max_keys)}"
+    return Route(EXACT, forecast.threshold, forecast.smallest(CERTAIN, 0.0), way, mechanism.name)
+
+
+def _keys(max_keys: int) -> str:
+    return f"{max_keys} keys of a user" if max_keys > 1 else "1 key of a user"
+
+
 def _possible(makers: list[Callable[[], Route]]) -> list[Route]:
-    """Return the routes whose noise can be drawn; if there are none, raise the first refusal."""
-    routes, refusals = [], []
+    """Return the routes whose noise can be drawn; if there are none, raise what the first one raises."""
+    routes = []
     for make in makers:
-        try:
+        with suppress(ParameterError):
             routes.append(make())
-        except ParameterError as refusal:
-            refusals.append(refusal)
-    if not routes:
-        raise refusals[0]
-    return routes
+    return routes or [makers[0]()]
 
 
 def _group(budget: Budget, max_keys: int) -> Route:
@@ -162,15 +226,8 @@ def _group(budget: Budget, max_keys: int) -> Route:
     return Route(GROUP, threshold, reliable, way)
 
 
-def _pamg(budget: Budget, counters: int) -> Route:
-    """Return the route of a user-level sketch with Gaussian noise."""
-    found = sparse_histogram(budget.epsilon, budget.delta, counters)
-    way = f"user-level Misra-Gries, Gaussian noise for {counters} counters together"
-    return Route(PAMG, found.threshold, found.reliable, way)
-
-
-def _exact(budget: Budget, max_keys: int) -> Route:
-    """Return the route of exact counts with Gaussian noise."""
-    found = sparse_histogram(budget.epsilon, budget.delta, max_keys)
-    way = f"exact counts of all keys, Gaussian noise for {max_keys} keys of a user together"
-    return Route(EXACT, found.threshold, found.reliable, way)
+def _gaussian(name: str, budget: Budget, changed: int, way: str) -> Route:
+    """Return a route with Gaussian noise for `changed` counts at once."""
+    found = histogram_for(budget, changed)
+    said = f"{ON_DISK}, {way}" if name == EXACT else way
+    return Route(name, found.threshold, found.reliable, said, GaussianSparseHistogram.name)

@@ -28,13 +28,13 @@ def binomial(trials: int, probability: Probability, bits: Bits) -> int:
     low, _ = probability(128)
     parts = min(max(1, math.ceil(Fraction(trials * low, MEAN << 128))), max(trials, 1))
     size, larger = divmod(trials, parts)
-    total = BinomialLaw(size, probability).sample(parts - larger, bits).sum()
+    total = BinomialDistribution(size, probability).sample(parts - larger, bits).sum()
     if larger:
-        total += BinomialLaw(size + 1, probability).sample(larger, bits).sum()
+        total += BinomialDistribution(size + 1, probability).sample(larger, bits).sum()
     return int(total)
 
 
-class BinomialLaw:
+class BinomialDistribution:
     """Binomial(trials, p) with few expected successes; P[B <= b] as digits, as many as a draw needs."""
 
     def __init__(self, trials: int, probability: Probability) -> None:

@@ -10,9 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from hushcount.compiled.arrays import Words
-from hushcount.secure import below, fresh_key, system_bytes
-
-__all__ = ["WORD", "Bits", "SystemBits", "below", "fresh_key", "system_bits", "uniform_from"]
+from hushcount.secure import system_bytes
 
 WORD = 64  # bits of a word
 

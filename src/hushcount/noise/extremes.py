@@ -8,6 +8,7 @@ independent draws of the distribution above the cut. Proof: docs/proofs/histogra
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -49,8 +50,9 @@ def largest_draws(count: int, epsilon: Fraction, least: int, bits: Bits) -> Draw
         more = lower.draws(found, cut, bits)
         values, tags = np.concatenate((values, more[0])), np.concatenate((tags, more[1]))
         cut, wanted = lower, 2 * wanted
-        if 2 * wanted > count and len(values) < least:
-            return _rest(values, tags, cut, count, bits)
+        if 2 * wanted > count and len(values) < least:  # the rest are few: draw them one by one
+            rest = _below(cut, count - len(values), lambda missing: all_draws(missing, epsilon, bits))
+            return np.concatenate((values, rest[0])), np.concatenate((tags, rest[1]))
     return values, tags
 
 
@@ -102,17 +104,7 @@ class TailCut:
 
     def draws(self, count: int, below: TailCut | None, bits: Bits) -> Draws:
         """Draw `count` values above this cut, but not above a higher one."""
-        kept: list[Draws] = []
-        missing = count
-        while missing:
-            values, tags = self._draws(missing, bits)
-            if below is not None:
-                inside = ~below.above(values, tags)
-                values, tags = values[inside], tags[inside]
-            kept.append((values, tags))
-            missing -= len(values)
-        parts = kept or [(np.zeros(0, np.int64), np.zeros(0, np.uint64))]
-        return np.concatenate([value for value, _ in parts]), np.concatenate([tag for _, tag in parts])
+        return _below(below, count, lambda missing: self._draws(missing, bits))
 
     def above(self, values: Counts, tags: Words) -> Mask:
         """Return which draws are above."""
@@ -155,13 +147,15 @@ def _between(lower: TailCut, upper: TailCut) -> Probability:
     return bounds
 
 
-def _rest(values: Counts, tags: Words, cut: TailCut, count: int, bits: Bits) -> Draws:
-    """Return all that were not above the last cut, drawn one by one; they are few."""
-    missing = count - len(values)
-    kept = [(values, tags)]
+def _below(cut: TailCut | None, count: int, draw: Callable[[int], Draws]) -> Draws:
+    """Draw until `count` draws are not above a cut, and return those."""
+    kept: list[Draws] = [(np.zeros(0, np.int64), np.zeros(0, np.uint64))]
+    missing = count
     while missing:
-        more = all_draws(missing, cut.epsilon, bits)
-        inside = ~cut.above(*more)
-        kept.append((more[0][inside], more[1][inside]))
-        missing -= int(inside.sum())
+        values, tags = draw(missing)
+        if cut is not None:
+            inside = ~cut.above(values, tags)
+            values, tags = values[inside], tags[inside]
+        kept.append((values, tags))
+        missing -= len(values)
     return np.concatenate([value for value, _ in kept]), np.concatenate([tag for _, tag in kept])

@@ -12,7 +12,7 @@ from hushcount.compiled.arrays import Counts, Floats
 from hushcount.noise import lattice
 from hushcount.noise.bits import Bits
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.noise.lattice import on_lattice
+from hushcount.noise.lattice import Symmetric, on_lattice
 from hushcount.noise.rejection import Rejection
 from hushcount.privacy import check_count
 
@@ -22,7 +22,7 @@ BLOCK = 1 << 15  # candidates drawn together
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian:
+class DiscreteGaussian(Symmetric):
     """Integers with P[Z = z] proportional to exp(-z^2 / (2 sigma^2)).
 
     Theorem: `sample` draws from exactly this distribution, for the rational that sigma stands for, if the
@@ -30,8 +30,8 @@ class DiscreteGaussian:
     Assumes: 1e-3 <= sigma <= 1e8.
     Proof: docs/proofs/noise.md. Checked by: tests/unit/noise/test_laplace.py
 
-    >>> law = DiscreteGaussian(10)
-    >>> law.least_tail(1e-6)
+    >>> noise = DiscreteGaussian(10)
+    >>> noise.least_tail(1e-6)
     49
     """
 
@@ -82,14 +82,6 @@ class DiscreteGaussian:
 
         return lattice.log_both_sides(log_upper, m)
 
-    def least_tail(self, p: float) -> int:
-        """Return the smallest integer m with P[Z >= m] <= p."""
-        return lattice.least_tail(self.tail, p)
-
-    def two_sided(self, p: float) -> int:
-        """Return the smallest r >= 0 with P[|Z| > r] <= p."""
-        return lattice.two_sided(self.tail, p)
-
     def sample(self, size: int, bits: Bits) -> Counts:
         """Draw `size` independent values: the first that pass, of a stream of candidates."""
         size = check_count("size", size, least=0)
@@ -132,27 +124,42 @@ def _theta(sigma: float) -> tuple[float, float]:
     return scale * total, scale * sigma**2 * (total - curve)
 
 
-def mills(m: Floats, sigma: float) -> Floats:
-    """Return P[Z >= m] / P[Z = m] for m >= 1: sum over k >= 0 of exp(-(2 m k + k^2) / (2 sigma^2))."""
-    slope = m / sigma**2
-    smooth = (slope < 0.15) & (sigma > 30)
+def mills(m: Floats, sigma: Floats | float) -> Floats:
+    """Return P[Z >= m] / P[Z = m] for m >= 1, also for many sigma.
+
+    It is the sum over k >= 0 of exp(-(2 m k + k^2) / (2 sigma^2)).
+    """
+    scale = np.broadcast_to(np.asarray(sigma, np.float64), m.shape)
+    smooth = (m < 0.15 * scale**2) & (scale > 30)
     ratio = np.empty_like(m)
     if smooth.any():
-        ratio[smooth] = _euler_maclaurin(m[smooth], sigma)
+        ratio[smooth] = _euler_maclaurin(m[smooth], scale[smooth])
     if not smooth.all():
-        ratio[~smooth] = _direct(slope[~smooth], sigma)
+        ratio[~smooth] = _direct(m[~smooth], scale[~smooth])
     return ratio
 
 
-def _direct(slope: Floats, sigma: float) -> Floats:
+def gaussian_delta(mu: Floats, epsilon: float) -> Floats:
+    """Return the divergence of two normal distributions mu apart; 0 for mu = 0."""  # Balle and Wang 2018
+    from scipy.special import log_ndtr
+
+    apart = np.maximum(mu, 1e-12)
+    near, far = log_ndtr(apart / 2 - epsilon / apart), log_ndtr(-apart / 2 - epsilon / apart)
+    found = np.exp(near) * -np.expm1(np.minimum(epsilon + far - near, 0.0))
+    return np.where(mu > 0, found, 0.0)
+
+
+def _direct(m: Floats, sigma: Floats) -> Floats:
     """At most 280 terms matter: slope k >= 41 or k >= 9 sigma leaves nothing that a float could hold."""
-    k = np.arange(2 + min(9 * sigma, 41 / slope.min()))
+    slope = m / sigma**2
+    k = np.arange(2 + float(np.minimum(9 * sigma, 41 / slope).max()))
     rows = max(1, (1 << 20) // len(k))
-    parts = [slope[start : start + rows, None] for start in range(0, len(slope), rows)]
-    return np.concatenate([np.exp(-part * k - k * k / (2 * sigma**2)).sum(axis=1) for part in parts])
+    parts = [slice(start, start + rows) for start in range(0, len(m), rows)]
+    terms = (np.exp(-slope[part, None] * k - k * k / (2 * sigma[part, None] ** 2)) for part in parts)
+    return np.concatenate([each.sum(axis=1) for each in terms])
 
 
-def _euler_maclaurin(m: Floats, sigma: float) -> Floats:
+def _euler_maclaurin(m: Floats, sigma: Floats) -> Floats:
     """Return the same sum as integral plus boundary terms B_2j / (2j)! times odd derivatives at k = 0."""
     from scipy.special import erfcx
 

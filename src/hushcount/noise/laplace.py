@@ -17,7 +17,7 @@ from hushcount.errors import HushcountError, ParameterError
 from hushcount.noise import lattice
 from hushcount.noise.bits import Bits
 from hushcount.noise.expansions import Expansion, bernoullis, exponential, logistic, settle
-from hushcount.noise.lattice import on_lattice
+from hushcount.noise.lattice import Symmetric, on_lattice
 from hushcount.privacy import check_count
 
 LEAST_EPSILON = 1e-9  # below, noise would crowd the 64-bit integers
@@ -26,7 +26,7 @@ BLOCK = 1 << 15  # samples drawn together: their uniforms stay in the processor'
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Symmetric):
     """Integers with P[Z = z] proportional to exp(-epsilon |z|).
 
     Theorem: `sample` draws from exactly this distribution, for the rational that epsilon stands for, if the
@@ -34,8 +34,8 @@ class DiscreteLaplace:
     Assumes: 1e-9 <= epsilon <= 1e6; a value beyond 64 bits (probability below 2^(-2^32)) is an error.
     Proof: docs/proofs/noise.md. Checked by: tests/unit/noise/test_laplace.py
 
-    >>> law = DiscreteLaplace(1.0)
-    >>> law.least_tail(1e-6)
+    >>> noise = DiscreteLaplace(1.0)
+    >>> noise.least_tail(1e-6)
     14
     """
 
@@ -60,12 +60,13 @@ class DiscreteLaplace:
         smallest = shares * LEAST_EPSILON
         if epsilon < smallest:
             raise ParameterError(f"epsilon must be at least {smallest:g} for {shares} {what}, got {epsilon}.")
-        return cls(Fraction(epsilon) / shares)
+        return cls(lattice.typed(epsilon) / shares)
 
     @property
     def exact_epsilon(self) -> Fraction:
-        """The rational that epsilon stands for."""
-        return lattice.exact("epsilon", self.epsilon, LEAST_EPSILON, LARGEST_EPSILON)
+        """The rational that epsilon stands for: of a float the number that was typed."""
+        exact = lattice.exact("epsilon", self.epsilon, LEAST_EPSILON, LARGEST_EPSILON)
+        return lattice.typed(self.epsilon) if isinstance(self.epsilon, float) else exact
 
     @property
     def variance(self) -> float:
@@ -96,14 +97,6 @@ class DiscreteLaplace:
         """Logarithm of P[Z >= m], also where the tail itself is below the smallest float."""
         rate = float(self.epsilon)
         return lattice.log_both_sides(lambda m: -rate * m - math.log1p(math.exp(-rate)), m)
-
-    def least_tail(self, p: float) -> int:
-        """Return the smallest integer m with P[Z >= m] <= p."""
-        return lattice.least_tail(self.tail, p)
-
-    def two_sided(self, p: float) -> int:
-        """Return the smallest r >= 0 with P[|Z| > r] <= p."""
-        return lattice.two_sided(self.tail, p)
 
     def sample(self, size: int, bits: Bits) -> Counts:
         """Draw `size` independent values."""

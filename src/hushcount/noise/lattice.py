@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Generic, Protocol, Self, TypeVar, overload
+from typing import Generic, Protocol, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,8 @@ import numpy.typing as npt
 from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
 
-Integers = npt.NDArray[np.integer[Any]]
-Law = TypeVar("Law")
+Integers = npt.NDArray[np.integer]
+Owner = TypeVar("Owner")
 
 LEAST_PROBABILITY = 1e-300
 
@@ -28,19 +29,19 @@ class LatticeFunction(Protocol):
     def __call__(self, argument: Integers, /) -> Floats: ...
 
 
-class on_lattice(Generic[Law]):  # noqa: N801 (used as a decorator)
+class on_lattice(Generic[Owner]):  # noqa: N801 (used as a decorator)
     """A method written once for arrays, called with an integer (gives a float) or an integer array."""
 
-    def __init__(self, formula: Callable[[Law, Floats], Floats]) -> None:
+    def __init__(self, formula: Callable[[Owner, Floats], Floats]) -> None:
         self._formula = formula
         self.__doc__ = formula.__doc__
 
     @overload
-    def __get__(self, law: None, owner: type[Law]) -> Self: ...
+    def __get__(self, instance: None, owner: type[Owner]) -> Self: ...
     @overload
-    def __get__(self, law: Law, owner: type[Law]) -> LatticeFunction: ...
-    def __get__(self, law: Law | None, owner: type[Law]) -> Self | LatticeFunction:
-        if law is None:
+    def __get__(self, instance: Owner, owner: type[Owner]) -> LatticeFunction: ...
+    def __get__(self, instance: Owner | None, owner: type[Owner]) -> Self | LatticeFunction:
+        if instance is None:
             return self
 
         @overload
@@ -49,7 +50,7 @@ class on_lattice(Generic[Law]):  # noqa: N801 (used as a decorator)
         def evaluate(argument: Integers, /) -> Floats: ...
         def evaluate(argument: int | Integers, /) -> float | Floats:
             values = _integers(argument)
-            result = self._formula(law, np.atleast_1d(values))
+            result = self._formula(instance, np.atleast_1d(values))
             return result.reshape(values.shape) if isinstance(argument, np.ndarray) else float(result[0])
 
         return evaluate
@@ -81,6 +82,18 @@ def exact(name: str, value: float | Fraction, least: float, largest: float) -> F
     return number
 
 
+def typed(value: float | Fraction) -> Fraction:
+    """Return a number as it was typed, and never more than the float that holds it: 0.1 is one tenth.
+
+    A rate that is drawn at this number costs no more than a ledger charges for it.
+
+    >>> typed(0.1)
+    Fraction(1, 10)
+    """
+    exactly = Fraction(value)
+    return min(exactly, Fraction(repr(value))) if isinstance(value, float) else exactly
+
+
 def both_sides(upper: Callable[[Floats], Floats], m: Floats) -> Floats:
     """Return P[Z >= m] of a symmetric distribution for any m, given `upper`, the same for m >= 1."""
     tail = upper(np.where(m >= 1, m, 1 - m))
@@ -93,16 +106,23 @@ def log_both_sides(log_upper: Callable[[Floats], Floats], m: Floats) -> Floats:
     return np.where(m >= 1, tail, np.log1p(-np.exp(tail)))
 
 
-def least_tail(tail: LatticeFunction, p: float) -> int:
-    """Return the smallest integer m with tail(m) <= p."""
-    p = _probability(p)
-    return _least(lambda m: tail(m) <= p)
+class Symmetric(ABC):
+    """A symmetric distribution on the integers: quantiles from its tail."""
 
+    @property
+    @abstractmethod
+    def tail(self) -> LatticeFunction:
+        """P[Z >= m]."""
 
-def two_sided(tail: LatticeFunction, p: float) -> int:
-    """Return the smallest r >= 0 with 2 tail(r + 1) <= p, tail of a symmetric distribution."""
-    p = _probability(p)
-    return _least(lambda r: r >= 0 and 2 * tail(r + 1) <= p)
+    def least_tail(self, p: float) -> int:
+        """Return the smallest integer m with P[Z >= m] <= p."""
+        bound = _probability(p)
+        return smallest_integer(lambda m: self.tail(m) <= bound)
+
+    def two_sided(self, p: float) -> int:
+        """Return the smallest r >= 0 with P[|Z| > r] <= p."""
+        bound = _probability(p)
+        return smallest_integer(lambda r: r >= 0 and 2 * self.tail(r + 1) <= bound)
 
 
 def _probability(p: float) -> float:
@@ -112,7 +132,7 @@ def _probability(p: float) -> float:
     return float(p)
 
 
-def _least(holds: Callable[[int], bool]) -> int:
+def smallest_integer(holds: Callable[[int], bool]) -> int:
     """Return the smallest integer where `holds`, which is false below some integer and true from there on."""
     fails, works = -1, 1
     while holds(fails):

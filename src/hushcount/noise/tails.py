@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushcount.compiled.arrays import Floats
+from hushcount.noise.lattice import both_sides, smallest_integer
 
 SAFETY = 1e-10
 """Every computed tail must stay this much (relatively) below its target: rounding never uses up delta."""
@@ -47,6 +48,17 @@ def log_difference_tail(epsilon: float, m: int) -> float:
     return scale - epsilon * m + math.log(_difference_bracket(a, one_minus_a, m))
 
 
+def difference_tail(epsilon: float, m: Floats) -> Floats:
+    """Return P[z1 - z0 >= m] for many whole numbers m of either sign."""
+    a, one_minus_a = math.exp(-epsilon), -math.expm1(-epsilon)
+
+    def upper(m: Floats) -> Floats:
+        bracket = (m - a / (1 + a)) / (1 + a) + 1 / one_minus_a
+        return one_minus_a / (1 + a) * np.exp(-epsilon * m) * bracket
+
+    return both_sides(upper, m)
+
+
 def log_floor_tail(epsilon: float, threshold: int) -> float:
     """Return log P[max(1 + z1 - z0, z2 - z0) >= G] for G >= 1, in closed form."""
     a, one_minus_a = math.exp(-epsilon), -math.expm1(-epsilon)
@@ -59,16 +71,7 @@ def log_floor_tail(epsilon: float, threshold: int) -> float:
 def smallest(log_tail: Callable[[int], float], probability: float, start: int) -> int:
     """Return the smallest m >= start at which a decreasing tail is at most `probability`."""
     target = math.log(probability) - SAFETY
-    if log_tail(start) <= target:
-        return start
-    step = 1
-    while log_tail(start + step) > target:
-        step *= 2
-    low, high = start + step // 2, start + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if log_tail(middle) > target else (low, middle)
-    return high
+    return smallest_integer(lambda m: m >= start and log_tail(m) <= target)
 
 
 def _difference_bracket(a: float, one_minus_a: float, m: int) -> float:

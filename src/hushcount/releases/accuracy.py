@@ -1,4 +1,4 @@
-"""How far published counts may lie from the truth, and what they are numbers of."""
+"""How far published counts may lie from the truth, what they are numbers of, and which are published."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from hushcount.errors import ParameterError
+from hushcount.privacy import LARGEST_COUNT
+
 if TYPE_CHECKING:
-    from hushcount.releases.estimators import Counts, Floats
+    from hushcount.compiled.arrays import Counts, Floats
+    from hushcount.releases.estimators import RowDistribution
+    from hushcount.releases.release import Release
 
 RELIABLE = 0.95  # the probability with which a count is published that is called reliable
 
@@ -38,6 +43,63 @@ class RowErrorModel(ErrorModel, Protocol):
     def columns(self, counts: Counts, confidence: float) -> Mapping[str, Counts | Floats]:
         """Return the columns of the table (count, lower, upper, ...) for what was published."""
         ...
+
+
+@runtime_checkable
+class SanitisedError(Protocol):
+    """The error model of a release whose distribution is known row by row."""
+
+    @property
+    def distribution(self) -> RowDistribution:
+        """The distribution of the published values."""
+        ...
+
+    @property
+    def offset(self) -> int:
+        """What a public floor took off every count."""
+        ...
+
+    @property
+    def max_events(self) -> int | None:
+        """A public bound on the number of events, or None."""
+        ...
+
+    def values(self, counts: Counts) -> Counts:
+        """Return the values 1, 2, ... that published counts stand for."""
+        ...
+
+
+@runtime_checkable
+class WithholdingError(Protocol):
+    """An error model that knows up to which true count a key may stay unpublished."""
+
+    @property
+    def hidden(self) -> int:
+        """The largest count that may stay unpublished."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoCounts:
+    """The error model of keys without counts: there is nothing to bound; `said` are its sentences."""
+
+    said: tuple[str, ...] = ()
+
+    def interval(self, confidence: float) -> tuple[int, None]:
+        """Return nothing that says anything: there is no count."""
+        return 0, None
+
+    def simultaneous(self, confidence: float) -> None:
+        """Return None: there is no count."""
+        return
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """Return what is known of the keys that are published."""
+        return self.said
+
+    def columns(self, counts: Counts, confidence: float) -> Mapping[str, Counts | Floats]:
+        """Return no further column."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +138,69 @@ class Counted:
     noun: str = "events"
     meaning: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """What a count is, in one sentence."""
+        return self.meaning or f"count is the number of {self.noun} with this key."
+
 
 EVENTS = Counted()
+
+
+def smallest_published(release: Release) -> int | None:
+    """Return the smallest count that can be published; None for a sum, whose parties have their own."""
+    least = _threshold(release)
+    if least is None and "parties" not in release.guarantee.parameters:
+        return 1
+    return least
+
+
+def hidden(release: Release) -> int | None:
+    """Return the largest noisy count that was not published; None if nothing public says."""
+    least = _threshold(release)
+    if least is not None:
+        return max(least - 1, 0)
+    rows = release.guarantee.parameters.get("candidates")  # the largest are published, whatever they are
+    if rows is None:
+        return None
+    return int(release.counts[len(release) - 1].as_py()) if len(release) >= int(rows) else 0
+
+
+def smallest_reliable(release: Release, probability: float) -> int | None:
+    """Return a count that, like all larger ones, is published with this probability; None if unknown."""
+    if not 0.5 < probability < 1:
+        raise ParameterError(f"probability must be strictly between 0.5 and 1, got {probability}.")
+    least, error = _threshold(release), release.error
+    if least is None:
+        return _first_count(error.distribution, probability) if isinstance(error, SanitisedError) else None
+    if isinstance(error, WithholdingError):
+        return least
+    # A two-sided interval fails on either side with half of 1 - confidence, so a key of this count has a
+    # noisy count above the threshold but for 1 - probability.
+    above = error.interval(2 * probability - 1)[1]
+    return None if above is None else max(max(least, 1) + above, 1)
+
+
+def _threshold(release: Release) -> int | None:
+    """Return the smallest noisy count that reaches the threshold of the mechanism, if it has one."""
+    parameters = release.guarantee.parameters
+    if isinstance(release.error, WithholdingError):
+        return release.error.hidden + 1
+    if "offset" in parameters:
+        return int(parameters["offset"]) + 1
+    if "threshold" in parameters:
+        return (release.floor or 0) + int(parameters["threshold"])
+    return None
+
+
+def _first_count(distribution: RowDistribution, probability: float) -> int | None:
+    """Return the smallest count that is published with this probability; None if none is."""
+    low, high = 0, 1
+    while float(distribution.reporting(high)) < probability:
+        low, high = high, 2 * high
+        if high > LARGEST_COUNT // 4:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if float(distribution.reporting(middle)) >= probability else (middle, high)
+    return high

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.privacy import Guarantee
+from hushcount.releases.accuracy import hidden
+from hushcount.releases.key_list import KeyList
+from hushcount.releases.made import Made
 from hushcount.releases.release import Release
-from hushcount.releases.reliable import hidden
+from hushcount.releases.stored.documents import content_plain
+from hushcount.releases.stored.exact import digest
+from hushcount.releases.stored.models import model_plain
 from hushcount.releases.tree import TreeRelease
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 TREES = (
     "releases must be tables of keys to be added, got a tree: a node that one tree leaves out is in the"
@@ -52,7 +53,6 @@ def add_releases(releases: Sequence[Release]) -> Release:
     import pyarrow as pa
 
     parties = tuple(releases)
-    _check_types(parties)
     _check(parties)
     some = _with_rows(parties)
     names = some[0].keys.column_names
@@ -61,28 +61,20 @@ def add_releases(releases: Sequence[Release]) -> Release:
     order = [("count_sum", "descending"), *((name, "ascending") for name in names)]
     summed = summed.sort_by(order).combine_chunks()
     counts = summed["count_sum"].cast(pa.int64()).combine_chunks()
-    return Release(summed.select(names), _one(counts), _guarantee(parties), AddedError(parties))
-
-
-def _one(counts: pa.Array | pa.ChunkedArray) -> pa.Array:
-    import pyarrow as pa
-
-    return counts if isinstance(counts, pa.Array) else pa.concat_arrays(counts.chunks)
-
-
-def _check_types(parties: Sequence[object]) -> None:
-    """Raise unless all are tables of keys."""
-    for party in parties:
-        if isinstance(party, TreeRelease):
-            raise ParameterError(TREES)
-        if not isinstance(party, Release):
-            raise ParameterError(f"releases must be a list of releases, got {type(party).__name__} in it.")
+    return Release(summed.select(names), counts, _guarantee(parties), AddedError(parties), made=Made.now())
 
 
 def _check(parties: tuple[Release, ...]) -> None:
+    """Raise unless the parties can be added."""
+    for given in cast("tuple[object, ...]", parties):
+        if isinstance(given, TreeRelease):
+            raise ParameterError(TREES)
+        if not isinstance(given, Release) or isinstance(given, KeyList):
+            raise ParameterError(f"releases must be a list of releases, got {type(given).__name__} in it.")
     if not parties:
         raise ParameterError("releases must be at least one, got none.")
-    if len({id(party) for party in parties}) < len(parties):
+    names = [name for party in parties for name in _names(party)]
+    if len(set(names)) < len(names) or len({id(party) for party in parties}) < len(parties):
         raise ParameterError("releases must be of disjoint data, got the same release twice.")
     if not all(party.whole for party in parties):
         raise ParameterError("releases must be whole to be added, got one cut by limit or min_count.")
@@ -95,6 +87,18 @@ def _check(parties: tuple[Release, ...]) -> None:
                 f"releases must protect the same unit to be added, got {parties[0].guarantee.unit.name}"
                 f" and {party.guarantee.unit.name}."
             )
+
+
+def _names(release: Release) -> list[str]:
+    """Return the name of a release, or those of all the releases in a sum.
+
+    A release of an earlier version is named by what it published.
+    """
+    if isinstance(release.error, AddedError):
+        return [name for party in release.error.parties for name in _names(party)]
+    if release.made is not None and release.made.id is not None:
+        return [release.made.id]
+    return [digest(content_plain(release))] if len(release) else []
 
 
 def _with_rows(parties: tuple[Release, ...]) -> tuple[Release, ...]:
@@ -133,8 +137,9 @@ class AddedError:
         below = sum(bound[0] for bound in bounds)
         if not _one_domain(self.parties):  # a party says nothing about keys outside its domain
             return below, None
-        above = [_plus(bound[1], hidden(party)) for bound, party in zip(bounds, self.parties, strict=True)]
-        return below, _sum(above)
+        above = [bound[1] for bound in bounds] + [hidden(party) for party in self.parties]
+        known = [bound for bound in above if bound is not None]
+        return below, sum(known) if len(known) == len(above) else None
 
     def simultaneous(self, confidence: float) -> None:
         """Return None: a key may be published by some parties only, so nothing is stated for all."""
@@ -163,14 +168,6 @@ class DomainError(Protocol):
 
 def _one_domain(parties: tuple[Release, ...]) -> bool:
     """Return whether all parties published keys of the same domain, or of none."""
-    domains = [party.error.domain if isinstance(party.error, DomainError) else None for party in parties]
+    errors = [party.error for party in parties]
+    domains = [model_plain(error.domain) if isinstance(error, DomainError) else None for error in errors]
     return all(domain == domains[0] for domain in domains)
-
-
-def _plus(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
-
-
-def _sum(bounds: list[int | None]) -> int | None:
-    known = [bound for bound in bounds if bound is not None]
-    return sum(known) if len(known) == len(bounds) else None

@@ -14,10 +14,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 Weight = Callable[[Floats], Floats]
 
 ESTIMATORS = ("mle", "biased-down", "unbiased")

@@ -17,7 +17,7 @@ from hushcount.keys.arrays import to_kernel
 from hushcount.keys.memory import asked_arrays
 from hushcount.keys.row_hash import RowHash
 from hushcount.privacy import Guarantee, check_confidence
-from hushcount.releases.guarantees import guarantee_from, texts_from
+from hushcount.releases.made import Documented
 from hushcount.releases.oracle_intervals import Interval, oracle_interval
 
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.keys.memory import Data
+    from hushcount.releases.made import Made
 
     Cells = npt.NDArray[np.int64]
 
 CONTENTS = "This file contains only noisy cells and public parameters; it may be published."
-DISJOINT = "no event is in more than one of the merged oracles"
+DISJOINT = "no {} is in more than one of the merged oracles"
 # Beyond it, sums of two cells, or of a cell and the bound of an interval, could exceed 64 bits.
 LARGEST_CELL = 1 << 61
 UNLIKE = (
@@ -40,7 +41,7 @@ TWICE = "merge needs oracles of different events, got the same one twice."
 
 
 @dataclass(frozen=True, eq=False)
-class Oracle:
+class Oracle(Documented):
     """Counts of any key from noisy cells; nothing in it depends on the data but through the noise.
 
     Looking up keys costs no privacy.
@@ -62,6 +63,8 @@ class Oracle:
         below zero.
     merged : frozenset of str
         The ids of all oracles that were merged into this one; empty if it was not merged.
+    made : Made, optional
+        How, when and by which version it was made.
     """
 
     cells: Cells
@@ -71,12 +74,13 @@ class Oracle:
     notes: tuple[str, ...] = ()
     partial: bool = False
     merged: frozenset[str] = frozenset()
+    made: Made | None = None
 
     def __repr__(self) -> str:
         promise, hashing = self.guarantee, self.hashing
         return (
             f"<Oracle of {hashing.depth} x {hashing.width} noisy cells ({hashing.kind}):"
-            f" ({promise.epsilon:g}, {promise.delta:g})-DP for one {promise.unit.name}>"
+            f" ({promise.epsilon:g}, {promise.delta:g})-DP for {promise.unit.one}>"
         )
 
     @property
@@ -102,7 +106,7 @@ class Oracle:
             first.theorem,
             first.proof,
             {"merged": len(self.guarantees), **_size(self.hashing)},
-            (*first.assumptions, DISJOINT),
+            (*first.assumptions, DISJOINT.format(first.unit.name)),
         )
 
     def interval(self, confidence: float = 0.95) -> Interval:
@@ -195,7 +199,9 @@ class Oracle:
 
     def to_bytes(self) -> bytes:
         """Return the oracle as bytes, which may be published."""
-        return container.encode(self.contents())
+        from hushcount.releases.stored.oracles import contents_of
+
+        return container.encode(contents_of(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the oracle, which may be published, to a file that appears whole or not at all.
@@ -208,6 +214,18 @@ class Oracle:
         data = self.to_bytes()
         with atomic_file(path, PUBLIC) as stream:
             stream.write(data)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page for people: what is protected, how accurate answers are, and what it rests on.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file to write, which needs nothing else to be read.
+        """
+        from hushcount.releases.views.report_files import write_report
+
+        write_report(self, path)
 
     @classmethod
     def load(cls, source: str | os.PathLike[str] | bytes) -> Oracle:
@@ -223,48 +241,22 @@ class Oracle:
         SketchFileError
             If it is no oracle, or is damaged.
         """
+        from hushcount.releases.stored.oracles import oracle_of
+
         contents = container.read(source, "oracle")
         name = container.name_of(source, "oracle")
         if contents.kind != container.ORACLE:
             raise SketchFileError(f"{name} is a sketch, not an oracle; make one of it with hc.oracle.")
-        return container.fitted(name, lambda: cls._of(contents))
+        return container.fitted(name, lambda: oracle_of(contents))
 
-    def contents(self) -> container.Contents:
-        """Return what is written of the oracle."""
-        fields: container.Fields = {
-            "contents": CONTENTS,
-            "kind": self.hashing.kind,
-            **_size(self.hashing),
-            "key": self.hashing.key.hex(),
-            "key_type": container.type_to_text(self.key_type),
-            "guarantees": [each.to_dict() for each in self.guarantees],
-            "notes": list(self.notes),
-            "partial": self.partial,
-        }
-        if self.merged:
-            fields["merged"] = sorted(self.merged)
-        return container.Contents(container.ORACLE, fields, {"cells": self.cells.ravel()})
-
-    @classmethod
-    def _of(cls, contents: container.Contents) -> Oracle:
-        """Return the oracle of which this was written; raise ValueError if there is none."""
+    def checked(self) -> Oracle:
+        """Return the oracle itself; raise ValueError if what a file said of it contradicts itself."""
         import pyarrow as pa
 
-        fields = contents.fields
-        hashing = RowHash(fields["kind"], fields["depth"], fields["width"], bytes.fromhex(fields["key"]))
-        cells = contents.arrays["cells"]
-        if cells.dtype != np.int64 or len(hashing.key) != 32 or not fields["guarantees"]:
+        to_kernel(pa.array([], self.key_type), self.key_type)  # raises for what cannot be keys
+        if len(self.hashing.key) != 32 or not self.guarantees or _largest(self.cells) > LARGEST_CELL:
             raise ValueError("cells")
-        signed = cells.view(np.int64).reshape(hashing.depth, hashing.width)
-        if _largest(signed) > LARGEST_CELL or type(fields["partial"]) is not bool:
-            raise ValueError("cells")
-        key_type = container.type_from_text(fields["key_type"])
-        if key_type is None:
-            raise ValueError("key type")
-        to_kernel(pa.array([], key_type), key_type)  # raises for what cannot be keys
-        guarantees = tuple(map(guarantee_from, fields["guarantees"]))
-        notes, merged = texts_from(fields["notes"]), frozenset(texts_from(fields.get("merged", [])))
-        return cls(signed, hashing, key_type, guarantees, notes, fields["partial"], merged)
+        return self
 
     def _counts(self, keys: pa.Array) -> Cells:
         """Return the counts of keys of the oracle's type."""
@@ -276,7 +268,7 @@ class Oracle:
 
 @lru_cache(maxsize=16)
 def _interval(oracle: Oracle, confidence: float) -> Interval:
-    return oracle_interval(oracle.cells, oracle.hashing, confidence)
+    return oracle_interval(oracle.cells, oracle.hashing, confidence, oracle.guarantees)
 
 
 def _largest(cells: Cells) -> int:

@@ -8,24 +8,29 @@ Proof: docs/proofs/linear/cells.md, section 4. Checked by: tests/statistical/tes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from hushcount.compiled.arrays import Counts, Floats
     from hushcount.keys.row_hash import RowHash
-
-    Counts = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
+    from hushcount.privacy import Guarantee
 
 Interval = tuple[int | None, int | None]
 
 
-def oracle_interval(cells: Counts, hashing: RowHash, confidence: float) -> Interval:
-    """Return (below, above): the true count is in [count - below, count + above]; None if unbounded."""
+def oracle_interval(
+    cells: Counts, hashing: RowHash, confidence: float, parts: Sequence[Guarantee] = ()
+) -> Interval:
+    """Return (below, above): the true count is in [count - below, count + above]; None if unbounded.
+
+    `parts` are the promises of the oracles that were merged. Where each user counts once per cell, a user of
+    the key who has another key in its cell is not counted twice, so other keys add less than a random cell
+    holds: from above only the noise is certain (cells.md, section 6).
+    """
     each = (1 - confidence) / 2
     if hashing.signed:
         sizes = np.sort(np.abs(cells), axis=1)
@@ -33,8 +38,19 @@ def oracle_interval(cells: Counts, hashing: RowHash, confidence: float) -> Inter
         return error, error
     ordered, mirrored = np.sort(cells, axis=1), np.sort(-cells, axis=1)
     below = _smallest(ordered, lambda bound: float(np.prod(_beyond(ordered, bound))), each)
+    if parts and "max_keys" in parts[0].parameters:
+        far = math.log(hashing.depth * len(parts) / each)
+        return below, sum(_largest_noise(promise, far) for promise in parts)
     above = _smallest(mirrored, lambda bound: float(np.sum(_beyond(mirrored, bound))), each)
     return below, above
+
+
+def _largest_noise(promise: Guarantee, far: float) -> int:
+    """Return what one noise stays within, except with probability exp(-far)."""
+    parameters = promise.parameters
+    if "sigma" in parameters:  # E[exp(x Z)] <= exp(x^2 sigma^2 / 2)
+        return math.ceil(float(parameters["sigma"]) * math.sqrt(2 * far))
+    return math.ceil(far / float(parameters["noise"]))
 
 
 def at_least_half_of(probabilities: Floats) -> float:

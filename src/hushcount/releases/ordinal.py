@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
-from hushcount.releases.estimators import Counts, Floats, RowDistribution
+from hushcount.releases.estimators import RowDistribution
 from hushcount.releases.sums import check_sanitised
 
 if TYPE_CHECKING:
@@ -78,17 +79,17 @@ def quantiles(release: Release, fractions: Sequence[float]) -> Counts:
     for fraction in fractions:
         if not 0 <= fraction <= 1:
             raise ParameterError(f"fractions must lie between 0 and 1, got {fraction}.")
-    counts = np.sort(error.law.most_likely(error.values(release.counts.to_numpy())))
-    weights = np.cumsum(1 / error.law.reporting(counts))
+    counts = np.sort(error.distribution.most_likely(error.values(release.counts.to_numpy())))
+    weights = np.cumsum(1 / error.distribution.reporting(counts))
     places = np.searchsorted(weights, np.asarray(fractions) * weights[-1], side="left")
     found: Counts = counts[np.minimum(places, len(counts) - 1)] + error.offset
     return found
 
 
-def concordance(law: RowDistribution, count: int, other: int) -> float:
+def concordance(distribution: RowDistribution, count: int, other: int) -> float:
     """Return the probability that two keys are published in the order of their counts, ties counting half."""
     # Cohen et al. 2021, (39) for integer values
-    low, high = _with_zero(law, min(count, other)), _with_zero(law, max(count, other))
+    low, high = _with_zero(distribution, min(count, other)), _with_zero(distribution, max(count, other))
     values = np.union1d(low[0], high[0])
     below = np.zeros(len(values))
     above = np.zeros(len(values))
@@ -98,7 +99,7 @@ def concordance(law: RowDistribution, count: int, other: int) -> float:
     return float(above @ (less + below / 2))
 
 
-def expected_kendall_tau(law: RowDistribution, counts: npt.ArrayLike) -> float:
+def expected_kendall_tau(distribution: RowDistribution, counts: npt.ArrayLike) -> float:
     """Return the expected rank correlation of true and published order, over pairs of distinct counts."""
     distinct, sizes = np.unique(np.asarray(counts, dtype=np.int64), return_counts=True)
     if len(distinct) < 2:
@@ -107,7 +108,7 @@ def expected_kendall_tau(law: RowDistribution, counts: npt.ArrayLike) -> float:
     for place, count in enumerate(distinct.tolist()):
         for other in range(place):
             weight = float(sizes[place] * sizes[other])
-            agreed += weight * (2 * concordance(law, count, int(distinct[other])) - 1)
+            agreed += weight * (2 * concordance(distribution, count, int(distinct[other])) - 1)
             pairs += weight
     return agreed / pairs
 
@@ -122,14 +123,14 @@ def kendall_tau(release: Release) -> float:
         stand for all.
     """
     error = check_sanitised(release)
-    counts = np.unique(error.law.most_likely(error.values(release.counts.to_numpy())))
+    counts = np.unique(error.distribution.most_likely(error.values(release.counts.to_numpy())))
     if len(counts) > LARGEST_GRID:
         counts = counts[np.linspace(0, len(counts) - 1, LARGEST_GRID).astype(np.intp)]
-    return expected_kendall_tau(error.law, counts)
+    return expected_kendall_tau(error.distribution, counts)
 
 
-def _with_zero(law: RowDistribution, count: int) -> tuple[Counts, Floats]:
+def _with_zero(distribution: RowDistribution, count: int) -> tuple[Counts, Floats]:
     """Return the published values of a count and their probabilities, with 0 for an unpublished key."""
-    values, probabilities = law.row(count)
+    values, probabilities = distribution.row(count)
     unpublished = max(1 - probabilities.sum(), 0.0)
     return np.append(0, values), np.append(unpublished, probabilities)

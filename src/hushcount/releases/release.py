@@ -5,12 +5,21 @@ Every number in it is a function of noisy values and public parameters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hushcount.privacy import LARGEST_COUNT, Guarantee, check_confidence, check_count
-from hushcount.releases.accuracy import EVENTS, RELIABLE, Accuracy, Counted, ErrorModel, RowErrorModel
-from hushcount.releases.writers import Published, plain_rows
+from hushcount.releases.accuracy import (
+    EVENTS,
+    RELIABLE,
+    Accuracy,
+    Counted,
+    ErrorModel,
+    RowErrorModel,
+)
+from hushcount.releases.made import Documented, Made
+from hushcount.releases.published import Published
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -18,8 +27,6 @@ if TYPE_CHECKING:
 
     from hushcount.releases.estimators import Weight
     from hushcount.releases.sums import Predicate, SumEstimate
-
-JSON_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -47,6 +54,8 @@ class Release(Published):
         Whether all published rows are there; False once some have been cut.
     counted : Counted
         What a count is a number of.
+    made : Made, optional
+        How, when and by which version it was made.
     """
 
     keys: pa.Table
@@ -58,6 +67,7 @@ class Release(Published):
     confidence: float = 0.95
     whole: bool = True
     counted: Counted = EVENTS
+    made: Made | None = field(default=None, compare=False)
 
     @classmethod
     def of(
@@ -83,13 +93,7 @@ class Release(Published):
         table = table.sort_by([("count", "descending"), ("key", "ascending")]).combine_chunks()
         if not len(table):  # a sketch has a type from its first key on, which nothing published shows
             table = table.set_column(0, "key", pa.nulls(0))
-        return cls(table.select(["key"]), _one_chunk(table["count"]), guarantee, error, floor)
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    def __repr__(self) -> str:
-        return in_short(f"Release of {len(self)} rows", self.guarantee)
+        return cls(table.select(["key"]), table["count"].combine_chunks(), guarantee, error, floor)
 
     @property
     def table(self) -> pa.Table:
@@ -161,11 +165,11 @@ class Release(Published):
         confidence : float, default 0.95
             The probability with which the bounds hold for a key chosen before seeing the result.
         """
-        checked = check_confidence(confidence)
+        checked, reliably = check_confidence(confidence), self._reliably()
         together = self.error.simultaneous(checked) or (None, None)
         interval = self.error.interval(checked)
         meaning = (self.counted.meaning,) if self.counted.meaning else ()
-        said = (*meaning, *self.error.sentences(checked), *self._reliably())
+        said = (*meaning, *self.error.sentences(checked), *reliably)
         return Accuracy(checked, *interval, together[0], together[1], said)
 
     def _reliably(self) -> tuple[str, ...]:
@@ -191,7 +195,7 @@ class Release(Published):
         int or None
             None if no public number tells.
         """
-        from hushcount.releases.reliable import smallest_reliable
+        from hushcount.releases.accuracy import smallest_reliable
 
         return smallest_reliable(self, probability)
 
@@ -240,52 +244,51 @@ class Release(Published):
         mask = pc.greater_equal(self.counts, smallest)
         return replace(self, keys=self.keys.filter(mask), counts=self.counts.filter(mask), whole=False)
 
-    def finished(
-        self, keys: pa.Table, notes: tuple[str, ...], cut: tuple[int | None, int | None], confidence: float
-    ) -> Release:
-        """Return the release as it was asked for: a function of what is private already.
+    def cut(self, smallest: int | None, rows: int | None) -> Release:
+        """Return the rows that were asked for: a function of what is private already.
 
         Parameters
         ----------
-        keys : pyarrow.Table
-            The keys as columns, one row for each row of the release.
-        notes : tuple of str
-            Public sentences about how rows became events.
-        cut : (int or None, int or None)
-            The smallest noisy count to keep, and the number of rows to keep.
-        confidence : float
-            The confidence of the intervals.
+        smallest : int, optional
+            The smallest noisy count to keep.
+        rows : int, optional
+            The number of rows to keep.
         """
-        shown = self.with_keys(keys).with_notes(*notes)
-        smallest, rows = cut
-        if smallest is not None:
-            shown = shown.at_least(smallest)
-        if rows is not None:
-            shown = shown.limit(rows)
-        return shown.at_confidence(confidence)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the whole release as plain, versioned values."""
-        return {
-            "hushcount": JSON_VERSION,
-            "kind": "release",
-            "guarantee": self.guarantee.to_dict(),
-            "accuracy": self.accuracy(self.confidence).to_dict(),
-            "counted": self.counted.meaning or f"count is the number of {self.counted.noun} with this key.",
-            "floor": self.floor,
-            "notes": list(self.notes),
-            "rows": plain_rows(self.table),
-        }
+        shown = self if smallest is None else self.at_least(smallest)
+        return shown if rows is None else shown.limit(rows)
 
 
-def in_short(what: str, promise: Guarantee) -> str:
-    """Return what was released and how well it is protected, in one line."""
-    return (
-        f"<{what}: ({promise.epsilon:g}, {promise.delta:g})-DP"
-        f" for one {promise.unit.name}, by {promise.mechanism}>"
-    )
+@dataclass(frozen=True, slots=True)
+class KeyRelease(Documented):
+    """Published keys, sorted, without any count, with their guarantee.
 
+    Parameters
+    ----------
+    keys : pyarrow.Array
+        The keys, each once.
+    guarantee : Guarantee
+        What is protected, how well, and under which assumptions.
+    notes : tuple of str
+        Further sentences about public facts.
+    made : Made, optional
+        How, when and by which version it was made.
+    """
 
-def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    keys: pa.Array
+    guarantee: Guarantee
+    notes: tuple[str, ...] = ()
+    made: Made | None = field(default=None, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __iter__(self) -> Iterator[object]:
+        """Yield the keys."""
+        return iter(self.keys.to_pylist())
+
+    @property
+    def table(self) -> pa.Table:
+        """The keys as a table of one column."""
+        import pyarrow as pa
+
+        return pa.table({"key": self.keys})

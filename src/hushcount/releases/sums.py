@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import NotProvedError, ParameterError
+from hushcount.releases.accuracy import SanitisedError
 from hushcount.releases.estimators import (
-    Counts,
     Estimator,
-    Floats,
     MaximumLikelihood,
     RowDistribution,
     Weight,
@@ -33,30 +33,6 @@ if TYPE_CHECKING:
 Predicate = Callable[..., object] | Sequence[bool] | npt.NDArray[np.bool_]
 VISIBLE = 0.9999  # a count is visible if publishing loses at most one in ten thousand of the sampled keys
 DEVIATIONS = 3  # by which an estimated total may lie below the true one
-
-
-@runtime_checkable
-class SanitisedError(Protocol):
-    """The error model of a release whose distribution is known row by row."""
-
-    @property
-    def law(self) -> RowDistribution:
-        """The distribution of the published values."""
-        ...
-
-    @property
-    def offset(self) -> int:
-        """What a public floor took off every count."""
-        ...
-
-    @property
-    def max_events(self) -> int | None:
-        """A public bound on the number of events, or None."""
-        ...
-
-    def values(self, counts: Counts) -> Counts:
-        """Return the values 1, 2, ... that published counts stand for."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +63,6 @@ def moments(distribution: RowDistribution, estimator: Estimator, g: Weight, coun
     relative = np.interp(distinct, knots, bias / unit)
     relative_variance = np.interp(distinct, knots, variance / unit**2)
     return Moments((relative * scale)[inverse], (relative_variance * scale**2)[inverse])
-
-
-@dataclass(frozen=True, slots=True)
-class SumAccuracy:
-    """The accuracy of an estimated sum over keys whose counts are known."""
-
-    value: float
-    keys: int
-    bias: float
-    variance: float
-
-    @property
-    def nrmse(self) -> float:
-        """The root mean square error divided by the sum; infinite for a sum of 0."""
-        return _relative(math.hypot(math.sqrt(self.variance), self.bias), self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +112,8 @@ class SumEstimate:
             return (0.0, None) if self.hidden is None else (0.0, math.inf)
         fewest = -self.bias  # what the sum is larger than the expected estimate without any rarer key
         most = math.inf if self.hidden is None else fewest + self.hidden
-        turn = min(
-            max(self.variance / abs(self.value), fewest), most
-        )  # where the error relative to the sum is least
+        # where the error relative to the sum is least
+        turn = min(max(self.variance / abs(self.value), fewest), most)
         largest = None if self.hidden is None else max(self._nrmse(fewest), self._nrmse(most))
         return self._nrmse(turn), largest
 
@@ -175,49 +135,44 @@ class SumEstimate:
         )
 
 
-def sum_accuracy(
-    distribution: RowDistribution, estimator: Estimator, g: Weight, counts: npt.ArrayLike
-) -> SumAccuracy:
-    """Return the sum of g over keys of known counts, with the exact bias and variance of its estimate."""
-    # Cohen et al. 2021, (12)
-    known = np.asarray(counts, dtype=np.int64)
-    per_key = moments(distribution, estimator, g, known)
-    bias, variance = float(per_key.bias.sum()), float(per_key.variance.sum())
-    return SumAccuracy(float(g(known.astype(np.float64)).sum()), len(known), bias, variance)
-
-
 def estimate_sum(release: Release, predicate: Predicate | None, g: Weight | None, name: str) -> SumEstimate:
     """Estimate the sum of g(count) over the selected keys of a release."""
     error = check_sanitised(release)
     if not release.whole:
         raise ParameterError("sum needs all rows of a release, got one cut by limit or min_count.")
-    law, weight = error.law, _shifted(identity if g is None else g, error.offset)
+    distribution, weight = error.distribution, _shifted(identity if g is None else g, error.offset)
     published = error.values(release.counts.to_numpy())
     values = published[selected(release, predicate)]
-    estimator = make_estimator(name, law, weight, int(law.most_likely(values).max(initial=1)))
-    made = _summed(law, estimator, weight, values)
+    estimator = make_estimator(
+        name, distribution, weight, int(distribution.most_likely(values).max(initial=1))
+    )
+    made = _summed(distribution, estimator, weight, values)
     if name == "unbiased":
         made = replace(made, bias=0.0)
     elif name != "mle":  # what is published shows how far two estimates of one sum lie apart
-        likely = _summed(law, MaximumLikelihood(law, weight), weight, values)
+        likely = _summed(distribution, MaximumLikelihood(distribution, weight), weight, values)
         made = replace(made, bias=made.value - likely.value + likely.bias)
-    visible = law.reliable_from(VISIBLE) + error.offset
+    visible = distribution.reliable_from(VISIBLE) + error.offset
     if error.max_events is None:
         return replace(made, visible_from=visible)
     plain = g is None and predicate is None and name == "mle" and not error.offset
-    events = made if plain else _summed(law, MaximumLikelihood(law, identity), identity, published)
+    events = (
+        made
+        if plain
+        else _summed(distribution, MaximumLikelihood(distribution, identity), identity, published)
+    )
     hidden = _hidden(error.max_events, events, identity if g is None else g, visible)
     return replace(made, visible_from=visible, hidden=hidden)
 
 
-def _summed(law: RowDistribution, estimator: Estimator, g: Weight, values: Counts) -> SumEstimate:
+def _summed(distribution: RowDistribution, estimator: Estimator, g: Weight, values: Counts) -> SumEstimate:
     """Return an estimate with the bias and variance of all keys; each published one stands for 1/p keys."""
     # Horvitz-Thompson weights; docs/estimators.md, section 2
     if not len(values):
         return SumEstimate(0.0, 0, 0.0, 0.0)
-    counts = law.most_likely(values)
-    per_key = moments(law, estimator, g, counts)
-    stands_for = 1 / law.reporting(counts)
+    counts = distribution.most_likely(values)
+    per_key = moments(distribution, estimator, g, counts)
+    stands_for = 1 / distribution.reporting(counts)
     bias, variance = float(per_key.bias @ stands_for), float(per_key.variance @ stands_for)
     return SumEstimate(float(estimator(values).sum()), len(values), bias, variance)
 

@@ -6,12 +6,12 @@ Every number in it is a function of noisy values and public parameters.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from hushcount.privacy import Guarantee, check_confidence
-from hushcount.releases.release import JSON_VERSION, in_short
-from hushcount.releases.writers import Published, plain_rows
+from hushcount.releases.made import Made
+from hushcount.releases.published import Published
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,16 +71,10 @@ class TreeRows:
             depths.append(0 if parent < 0 else depths[parent] + 1)
         return depths
 
-    @property
-    def sizes(self) -> Integers:
-        """How many published rows each subtree has, its own included; rows in depth-first order."""
-        import numpy as np
-
-        sizes = [1] * len(self)
-        for row, parent in reversed(list(enumerate(self.parents.tolist()))):
-            if parent >= 0:
-                sizes[parent] += sizes[row]
-        return np.array(sizes, dtype=np.int64)
+    def first(self, rows: int) -> TreeRows:
+        """Return the first rows; in depth-first order all ancestors are among them."""
+        columns = (self.levels, self.parents, self.residuals, self.totals)
+        return TreeRows(self.nodes.slice(0, rows), *(column[:rows] for column in columns))
 
     def depth_first(self) -> TreeRows:
         """Return the same rows: parents before children, siblings by total (descending), level and label."""
@@ -139,6 +133,8 @@ class TreeRelease(Published):
         Further sentences about public facts.
     confidence : float
         The confidence of the intervals in `table`.
+    made : Made, optional
+        How, when and by which version it was made.
     """
 
     rows: TreeRows
@@ -149,15 +145,17 @@ class TreeRelease(Published):
     height: int
     notes: tuple[str, ...] = ()
     confidence: float = 0.95
+    made: Made | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", self.rows.depth_first())
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    @property
+    def keys(self) -> pa.Table:
+        """The labels of the published nodes, as a table."""
+        import pyarrow as pa
 
-    def __repr__(self) -> str:
-        return in_short(f"TreeRelease of {len(self)} nodes", self.guarantee)
+        return pa.table({"node": self.rows.nodes})
 
     @property
     def nodes(self) -> pa.Array:
@@ -218,20 +216,6 @@ class TreeRelease(Published):
         """
         checked = check_confidence(confidence)
         return TreeAccuracy(checked, self.error.sentences(checked))
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the whole release as plain, versioned values."""
-        return {
-            "hushcount": JSON_VERSION,
-            "kind": "tree",
-            "guarantee": self.guarantee.to_dict(),
-            "accuracy": self.accuracy(self.confidence).to_dict(),
-            "threshold": self.threshold,
-            "hierarchy": self.hierarchy,
-            "height": self.height,
-            "notes": list(self.notes),
-            "rows": plain_rows(self.table),
-        }
 
 
 def _column(values: Integers, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:

@@ -2,168 +2,163 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO
 
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import Outputs
-from hushcount.privacy import check_confidence
+from hushcount.files.atomic import refuse_same
 from hushcount.registry import Registry
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
+    from hushcount.releases.published import Published
+
 PathLike = str | os.PathLike[str]
+# How text begins that a spreadsheet takes for a formula; some take wide characters as well.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-class Published:
-    """What every release offers, of keys or of nodes; each has `table`, `to_dict`, notes and a confidence."""
+@dataclass(frozen=True, slots=True)
+class Form(os.PathLike[str]):
+    """A path together with how a release is written to it.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    path : path
+        Its ending is the format.
+    sign : path, optional
+        A file with an Ed25519 private key in PEM; the JSON is signed with it.
+    excel : bool
+        Write text that a spreadsheet would take for a formula with an apostrophe before it.
+    sidecar : bool
+        Write also `path`.json, with everything about the release but its rows.
+    """
 
-    if TYPE_CHECKING:
-        notes: tuple[str, ...]
+    path: PathLike
+    sign: PathLike | None = None
+    excel: bool = False
+    sidecar: bool = False
 
-        @property
-        def table(self) -> pa.Table:
-            """The rows."""
-            ...
+    @classmethod
+    def of(cls, path: PathLike) -> Form:
+        """Return a path that has its form already, or the plain form."""
+        return path if isinstance(path, cls) else cls(path)
 
-        def to_dict(self) -> dict[str, object]:
-            """Everything as plain values, the rows under "rows"."""
-            ...
+    @property
+    def written(self) -> tuple[PathLike, ...]:
+        """All files that are written."""
+        return (self.path, f"{self}.json") if self.sidecar else (self.path,)
 
-    def at_confidence(self, confidence: float) -> Self:
-        """Return the same release with intervals at another confidence.
+    @property
+    def read(self) -> tuple[PathLike, ...]:
+        """The file of the key."""
+        return () if self.sign is None else (self.sign,)
 
-        Parameters
-        ----------
-        confidence : float
-            Strictly between 0 and 1, such as 0.99; a larger one makes wider intervals. Costs no privacy.
-        """
-        return self._with(confidence=check_confidence(confidence))
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
 
-    def with_notes(self, *notes: str) -> Self:
-        """Return the same release with further sentences.
-
-        Parameters
-        ----------
-        *notes : str
-            Whole sentences about public facts; they are printed and written with the release.
-        """
-        return self._with(notes=self.notes + notes)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas frame; keys that pandas cannot represent, as some times, are text."""
-        import pyarrow as pa
-
-        try:
-            return self.table.to_pandas()
-        except (pa.ArrowException, ValueError, OverflowError):
-            pass
-        return with_texts(self.table).to_pandas()
-
-    def to_json(self) -> str:
-        """Return the whole release as one line of JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
-
-    def write(self, path: PathLike) -> None:
-        """Write the table to a file, which appears whole or not at all.
-
-        Parameters
-        ----------
-        path : path
-            Its ending is the format: .csv, .tsv, .parquet, or .json, which has the guarantee as well.
-
-        Raises
-        ------
-        ParameterError
-            If the path has another ending.
-        DataError
-            If the file cannot be written.
-        """
-        with Outputs() as outputs:
-            self.prepare(path, outputs)
-            outputs.commit()
-
-    def prepare(self, path: PathLike, outputs: Outputs) -> None:
-        """Write the table to a file that appears together with the others of `outputs`.
-
-        Parameters
-        ----------
-        path : path
-            As for `write`.
-        outputs : Outputs
-            The files of one run; its `commit` renames all of them.
-        """
-        writer = check_output(path)
-        with outputs.file(path) as stream:
-            writer(self, stream)
-
-    def _with(self, **changes: object) -> Self:
-        """Return a copy with some fields changed."""
-        changed: Self = replace(self, **changes)  # type: ignore[type-var]
-        return changed
+    def __str__(self) -> str:
+        return os.fspath(self)
 
 
-Writer = Callable[[Published, BinaryIO], None]
-_HERE = "hushcount.releases.writers"
+Writer = Callable[["Published", BinaryIO, Form], None]
 WRITERS: Registry[Writer] = Registry(
     "output",
     {
-        ".csv": f"{_HERE}:write_csv",
-        ".tsv": f"{_HERE}:write_tsv",
-        ".parquet": f"{_HERE}:write_parquet",
-        ".json": f"{_HERE}:write_json",
+        ".csv": "hushcount.releases.writers:write_csv",
+        ".tsv": "hushcount.releases.writers:write_tsv",
+        ".parquet": "hushcount.releases.writers:write_parquet",
+        ".json": "hushcount.releases.writers:write_json",
     },
 )
 
 
 def check_output(path: PathLike) -> Writer:
     """Return the writer for a path's ending, or raise."""
-    ending = Path(path).suffix.lower()
+    form, ending = Form.of(path), Path(path).suffix.lower()
     if ending not in WRITERS:
         raise ParameterError(f"output must end in one of {', '.join(WRITERS)}, got {os.fspath(path)}.")
+    if form.sign is not None and ending != ".json":
+        raise ParameterError(f"sign needs an output that ends in .json, got {os.fspath(path)}.")
+    if form.excel and ending not in (".csv", ".tsv"):
+        raise ParameterError(f"excel needs an output that ends in .csv or .tsv, got {os.fspath(path)}.")
+    refuse_same([form], ())
+    if form.sign is not None:
+        from hushcount.releases.stored.signatures import private_key
+
+        private_key(form.sign)  # raises before anything is written
     return WRITERS[ending]
 
 
-def write_csv(release: Published, stream: BinaryIO) -> None:
+def write_csv(release: Published, stream: BinaryIO, form: Form) -> None:
     """Write comma-separated text with a header."""
-    _write_separated(release, stream, ",")
+    _write_separated(release, stream, form, ",")
 
 
-def write_tsv(release: Published, stream: BinaryIO) -> None:
+def write_tsv(release: Published, stream: BinaryIO, form: Form) -> None:
     """Write tab-separated text with a header."""
-    _write_separated(release, stream, "\t")
+    _write_separated(release, stream, form, "\t")
 
 
-def _write_separated(release: Published, stream: BinaryIO, delimiter: str) -> None:
+def _write_separated(release: Published, stream: BinaryIO, form: Form, delimiter: str) -> None:
+    """Write a header and a line for each row."""
     from pyarrow import csv
 
-    csv.write_csv(with_texts(release.table), stream, csv.WriteOptions(delimiter=delimiter))
+    table = with_texts(release.table)
+    csv.write_csv(_harmless(table) if form.excel else table, stream, csv.WriteOptions(delimiter=delimiter))
 
 
-def write_parquet(release: Published, stream: BinaryIO) -> None:
-    """Write the typed table, with the guarantee as JSON in its metadata."""
+def _harmless(table: pa.Table) -> pa.Table:
+    """Return a table in which no text, and no name, can become the formula of a spreadsheet."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for index, column in enumerate(table.columns):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            first = pc.utf8_slice_codeunits(pc.utf8_ltrim(column, " "), 0, 1)
+            dangerous = pc.is_in(first, pa.array(FORMULAS, column.type))
+            marked = pc.binary_join_element_wise(
+                pa.scalar("'", column.type), column, pa.scalar("", column.type)
+            )
+            table = table.set_column(index, table.column_names[index], pc.if_else(dangerous, marked, column))
+    return table.rename_columns([f"'{name}" if name[:1] in FORMULAS else name for name in table.column_names])
+
+
+def write_parquet(release: Published, stream: BinaryIO, form: Form) -> None:
+    """Write the typed table, with everything but the rows as JSON in its metadata."""
     from pyarrow import parquet
 
-    guarantee = json.dumps({**release.to_dict(), "rows": None})
-    parquet.write_table(release.table.replace_schema_metadata({"hushcount": guarantee}), stream)
+    table = release.table.replace_schema_metadata({"hushcount": _about(release)})
+    parquet.write_table(table, stream)
 
 
-def write_json(release: Published, stream: BinaryIO) -> None:
-    """Write one line of JSON."""
-    stream.write(release.to_json().encode("utf-8", "surrogatepass") + b"\n")
+def write_json(release: Published, stream: BinaryIO, form: Form) -> None:
+    """Write one line of JSON, signed if a key is given."""
+    from hushcount.releases.stored.exact import canonical
+
+    values = release.to_dict()
+    if form.sign is not None:
+        from hushcount.releases.stored.signatures import signed
+
+        values = signed(values, form.sign)
+    stream.write(canonical(values) + b"\n")
 
 
-def plain_rows(table: pa.Table) -> list[dict[str, object]]:
-    """Return the rows of a table as plain values for JSON."""
-    return list(with_texts(table).to_pylist())
+def write_about(release: Published, stream: BinaryIO) -> None:
+    """Write everything about a release but its rows, as one line of JSON."""
+    stream.write(_about(release) + b"\n")
+
+
+def _about(release: Published) -> bytes:
+    """Return everything about a release but its rows as JSON."""
+    from hushcount.releases.stored.documents import about
+    from hushcount.releases.stored.exact import canonical
+
+    return canonical(about(release))  # type: ignore[arg-type]
 
 
 def with_texts(table: pa.Table) -> pa.Table:
@@ -175,10 +170,10 @@ def with_texts(table: pa.Table) -> pa.Table:
 
     from hushcount.keys.text import key_text
 
-    for index, field in enumerate(table.schema):
-        if not _is_plain(field.type):
+    for index, column in enumerate(table.schema):
+        if not _is_plain(column.type):
             texts = [key_text(chunk) for chunk in table.column(index).chunks]
-            table = table.set_column(index, field.name, pa.chunked_array(texts, pa.string()))
+            table = table.set_column(index, column.name, pa.chunked_array(texts, pa.string()))
     return table
 
 

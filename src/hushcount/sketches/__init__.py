@@ -1,1 +1,1 @@
-"""Non-private state: update, merge, estimate, error bound, bytes."""
+"""Sketches: counts of raw data in bounded memory, which can be updated, merged, queried and saved."""

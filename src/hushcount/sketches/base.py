@@ -10,19 +10,18 @@ from functools import wraps
 from threading import RLock
 from typing import Concatenate, Generic, ParamSpec, Self, TypeVar
 
-import numpy as np
 import pyarrow as pa
 
 from hushcount.compiled.arrays import Counts
 from hushcount.errors import DataError, HushcountError
 from hushcount.files import container
 from hushcount.files.container import Contents, Fields, type_from_text, type_to_text
-from hushcount.keys.arrays import from_kernel, held_as, is_bytes, to_kernel
-from hushcount.keys.memory import Data, asked_arrays, key_arrays
+from hushcount.keys.arrays import from_kernel, held_as, is_bytes
+from hushcount.keys.memory import Data
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.secure import fresh_key
 from hushcount.sketches.held import check_counts, check_id, check_keys, entries_from, entry_arrays, need
-from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, Counters, Entries, PreparedKeys, check_lengths
+from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, CounterTable, Entries, PreparedKeys, looked_up
 
 BUFFER = 4096
 TOO_MANY = f"A sketch counts at most {LARGEST_TOTAL} events; start another."
@@ -30,7 +29,7 @@ TOO_MANY = f"A sketch counts at most {LARGEST_TOTAL} events; start another."
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
 _Locked = TypeVar("_Locked", bound="SavedSketch")
-TableBehind = TypeVar("TableBehind", bound=Counters)
+Batch = TypeVar("Batch")
 
 
 def alone(
@@ -85,7 +84,7 @@ class SavedSketch(ABC):
         return load, (self.to_bytes(),)
 
 
-class BufferedSketch(SavedSketch):
+class BufferedSketch(SavedSketch, Generic[Batch]):
     """A sketch to which keys can be added one by one; they are counted in batches of 4,096.
 
     `add` takes no lock: appending to a list is one step for Python. Whoever counts the buffer holds the lock
@@ -96,6 +95,20 @@ class BufferedSketch(SavedSketch):
         super().__init__()
         self._buffer: list[object] = []
         self._buffered: type | None = None
+        self._total = 0
+        self._key_type: pa.DataType | None = None
+
+    @property
+    def total(self) -> int:
+        """The number of keys counted, or the sum of their weights."""
+        self.flush()
+        return self._total
+
+    @property
+    def key_type(self) -> pa.DataType | None:
+        """The Arrow type of the keys; None before the first."""
+        self.flush()
+        return self._key_type
 
     def add(self, key: object) -> None:
         """Count one key. Keys are buffered and counted in batches of 4,096.
@@ -120,22 +133,22 @@ class BufferedSketch(SavedSketch):
         if not waiting:
             return
         try:
-            self._count_batch(waiting)
+            self.count(self.prepared(waiting))
             return
         except HushcountError:
             pass
         good, refusal = self._countable(waiting)
-        self._count_batch(good)
+        self.count(self.prepared(good))
         if refusal is not None:
             raise refusal
 
     @abstractmethod
-    def _count_batch(self, keys: Sequence[object]) -> None:
-        """Count keys, all or, if one cannot be counted, none."""
+    def prepared(self, keys: Data) -> Batch:
+        """Return a batch ready to be counted, or raise; the sketch does not change."""
 
     @abstractmethod
-    def _check_batch(self, keys: Sequence[object]) -> None:
-        """Raise if keys cannot be counted together with those before."""
+    def count(self, batch: Batch) -> None:
+        """Count a batch that `prepared` has returned."""
 
     @alone
     def _add_other(self, key: object) -> None:
@@ -145,13 +158,13 @@ class BufferedSketch(SavedSketch):
         try:
             self.flush()
         finally:
-            self._count_batch([key])
+            self.count(self.prepared([key]))
             self._buffered = type(key)
 
     def _countable(self, keys: Sequence[object]) -> tuple[list[object], HushcountError | None]:
         """Return the keys that can be counted, and the error of the last that cannot."""
         try:
-            self._check_batch(keys)
+            self.prepared(keys)
             return list(keys), None
         except HushcountError as error:
             if len(keys) == 1:
@@ -162,31 +175,17 @@ class BufferedSketch(SavedSketch):
         return first + second, later or refusal
 
 
-class CounterSketch(BufferedSketch, Generic[TableBehind]):
+class CounterSketch(BufferedSketch[PreparedKeys]):
     """Counts keys in their order; the table is made when the type of the keys is known."""
 
     def __init__(self) -> None:
         super().__init__()
         self.id = fresh_key().hex()
-        self._total = 0
-        self._key_type: pa.DataType | None = None
-        self._table: TableBehind | None = None
+        self._table: CounterTable | None = None
 
     @abstractmethod
-    def _new_table(self, of_bytes: bool) -> TableBehind:
+    def _new_table(self, of_bytes: bool) -> CounterTable:
         """Return an empty table for byte strings, or for words of 64 bits."""
-
-    @property
-    def total(self) -> int:
-        """The number of keys counted."""
-        self.flush()
-        return self._total
-
-    @property
-    def key_type(self) -> pa.DataType | None:
-        """The Arrow type of the keys; None before the first."""
-        self.flush()
-        return self._key_type
 
     @alone
     def update(self, keys: Data) -> None:
@@ -212,19 +211,11 @@ class CounterSketch(BufferedSketch, Generic[TableBehind]):
             Keys to look up; none may be null.
         """
         self.flush()
-        arrays = list(asked_arrays(keys))
-        if self._table is None:
-            return np.zeros(sum(map(len, arrays)), np.int64)
-        found = [self._table.lookup(to_kernel(array, self._key_type)) for array in arrays]
-        return np.concatenate([np.zeros(0, np.int64), *found])
+        return looked_up(keys, self._key_type, lambda some: self.open(self._key_type).lookup(some))
 
     def prepared(self, keys: Data) -> PreparedKeys:
         """Return a batch ready to be counted, or raise; the sketch does not change."""
-        arrays = [array for array in key_arrays(keys) if len(array)]
-        kind = self._key_type or (held_as(arrays[0].type) if arrays else None)
-        batch = PreparedKeys(kind, [to_kernel(array, kind) for array in arrays])
-        for part in batch.batches:
-            check_lengths(part)
+        batch = PreparedKeys.of(keys, self._key_type)
         if self._total + batch.rows > LARGEST_TOTAL:
             raise DataError(TOO_MANY)
         return batch
@@ -242,7 +233,7 @@ class CounterSketch(BufferedSketch, Generic[TableBehind]):
         """Take note of keys that were counted in the table by somebody else: a kernel of several tables."""
         self._total += rows
 
-    def open(self, kind: pa.DataType) -> TableBehind:
+    def open(self, kind: pa.DataType) -> CounterTable:
         """Return the table, made for keys of this type if there is none yet."""
         if self._table is None:
             self._key_type = held_as(kind)
@@ -266,12 +257,6 @@ class CounterSketch(BufferedSketch, Generic[TableBehind]):
         """Return the keys of entries in their own type."""
         kind = self._key_type or pa.string()
         return from_kernel(entries.keys, kind) if len(entries) else pa.array([], kind)
-
-    def _count_batch(self, keys: Sequence[object]) -> None:
-        self.count(self.prepared(keys))
-
-    def _check_batch(self, keys: Sequence[object]) -> None:
-        self.prepared(keys)
 
     def _saved_as(self, kind: str, **fields: object) -> Contents:
         """Return what is written of a sketch: its own fields and those of all counter sketches."""

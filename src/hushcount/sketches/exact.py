@@ -2,70 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hushcount.compiled.arrays import Counts
-from hushcount.keys.arrays import ByteKeys, Keys
-from hushcount.privacy import USER, PrivacyUnit, check_count
-from hushcount.shapes import Histogram, ManyKeys, Public
+from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
+from hushcount.keys.arrays import ByteKeys, Keys, sum_by_key, to_kernel
+from hushcount.shapes import Histogram, Public
 from hushcount.sketches.base import CounterSketch, alone
 from hushcount.sketches.table import CounterTable, Entries, Rule
 
 if TYPE_CHECKING:
     from hushcount.files.container import Contents
-    from hushcount.keys.memory import Data
 
 SPREAD = 3
 FIRST_COUNTERS = 1 << 12
 
 
-class GrowingTable:
+class GrowingTable(CounterTable):
     """A counter table that doubles before it could ever evict."""
 
-    decrements = 0
-
     def __init__(self, of_bytes: bool) -> None:
-        self.of_bytes = of_bytes
-        self._table = self._of(FIRST_COUNTERS)
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of memory that the table has reserved."""
-        return self._table.nbytes
+        super().__init__(FIRST_COUNTERS, Rule.EXACT, of_bytes=of_bytes, spread=SPREAD)
 
     def count(self, keys: Keys) -> None:
         """Count keys."""
         for some in _slices(keys):
-            self._reserve(self._table.used + len(some) + 1)
-            self._table.count(some)
-
-    def lookup(self, keys: Keys) -> Counts:
-        """Return the counts of keys, 0 for those not seen."""
-        return self._table.lookup(keys)
-
-    def entries(self) -> Entries:
-        """Return all keys."""
-        return self._table.entries()
+            self._reserve(self.used + len(some) + 1)
+            super().count(some)
 
     def restore(self, entries: Entries) -> None:
         """Fill an empty table."""
         self._reserve(len(entries) + 1)
-        self._table.restore(entries)
+        super().restore(entries)
 
     def _reserve(self, counters: int) -> None:
         """Make the table large enough for this many keys."""
-        if counters <= self._table.counters:
-            return
-        entries = self._table.entries()
-        self._table = self._of(max(counters, 2 * self._table.counters))
-        self._table.restore(entries)
-
-    def _of(self, counters: int) -> CounterTable:
-        return CounterTable(counters, Rule.EXACT, of_bytes=self.of_bytes, spread=SPREAD)
+        if counters > self.counters:
+            entries = self.entries()
+            self.clear(max(counters, 2 * self.counters))
+            super().restore(entries)
 
 
-class Exact(CounterSketch[GrowingTable]):
+class Exact(CounterSketch):
     """A count for every key; memory grows with the number of distinct keys.
 
     Examples
@@ -88,6 +66,36 @@ class Exact(CounterSketch[GrowingTable]):
         entries = self.entries()
         return Histogram(self.key_array(entries), entries.counts, self.unit)
 
+    def merge(self, other: object) -> Exact:
+        """Return the counts of both.
+
+        Parameters
+        ----------
+        other : Exact
+            Counts of other events, or other users, with keys of the same type.
+        """
+        if not isinstance(other, Exact):
+            raise NotProvedError(f"exact counts merge with exact counts only, got {type(other).__name__}.")
+        sides = [self, other]
+        if self.id == other.id:
+            raise ParameterError("merge needs sketches of different data, got the same sketch twice.")
+        if self.unit != other.unit:
+            raise ParameterError(
+                f"sketches must count the same unit to merge, got {self.unit.name} and {other.unit.name}."
+            )
+        shapes = [side.shape() for side in sides if side.key_type is not None]
+        both = Exact()
+        both.unit = replace(self.unit, rows=max(side.unit.rows for side in sides))
+        if not shapes:
+            return both
+        kinds = [shape.keys.type for shape in shapes]
+        if kinds[0] != kinds[-1]:
+            raise KeyTypeError(f"keys must have one type to merge, got {kinds[0]} and {kinds[-1]}.")
+        keys, counts = sum_by_key([shape.keys for shape in shapes], [shape.counts for shape in shapes])
+        both.open(kinds[0]).restore(Entries(to_kernel(keys, kinds[0]), counts))
+        both._total = sum(side.total for side in sides)
+        return both
+
     @alone
     def contents(self) -> Contents:
         """Return the kind, header fields and arrays that `save` writes."""
@@ -102,44 +110,6 @@ class Exact(CounterSketch[GrowingTable]):
 
     def _new_table(self, of_bytes: bool) -> GrowingTable:
         return GrowingTable(of_bytes)
-
-
-@dataclass(slots=True)
-class UserHistogram:
-    """Exact numbers of users by key, given that no user was counted for more than `max_keys` keys.
-
-    Parameters
-    ----------
-    exact : Exact
-        The counts; each user was counted once for each of at most `max_keys` keys.
-    max_keys : int
-        The largest number of keys of one user.
-    """
-
-    exact: Exact
-    max_keys: int
-    unit: PrivacyUnit = USER
-
-    def __post_init__(self) -> None:
-        self.max_keys = check_count("max_keys", self.max_keys)
-
-    @property
-    def total(self) -> int:
-        """The number of (user, key) pairs counted."""
-        return self.exact.total
-
-    def update(self, keys: Data) -> None:
-        """Count the keys of users, each once per user."""
-        self.exact.update(keys)
-
-    def public(self) -> Public:
-        """Return the numbers that no data changes: equal before and after counting."""
-        return Public(unit=self.unit, moved=self.max_keys, shape=ManyKeys)
-
-    def shape(self) -> ManyKeys:
-        """Return all keys; one user can change at most `max_keys` counts, each by 1."""
-        histogram = self.exact.shape()
-        return ManyKeys(histogram.keys, histogram.counts, self.max_keys, unit=self.unit)
 
 
 def _slices(keys: Keys) -> list[Keys]:

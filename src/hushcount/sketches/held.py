@@ -19,9 +19,9 @@ from hushcount.errors import HushcountError, SketchFileError
 from hushcount.files.container import type_from_text, type_to_text
 from hushcount.keys.arrays import ByteKeys, Keys, from_kernel, held_as, is_bytes, to_kernel
 from hushcount.keys.columns import KeyColumns
-from hushcount.keys.memory import Data, asked_arrays
+from hushcount.keys.memory import Data
 from hushcount.sketches._kernels.table import LONGEST
-from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, Entries
+from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, Entries, looked_up
 
 if TYPE_CHECKING:
     from hushcount.files.container import Arrays, Contents, Fields
@@ -43,7 +43,7 @@ class Held:
 
     @classmethod
     def nothing(cls) -> Held:
-        """Return what is held before the first key."""
+        """Return the state before the first key."""
         return cls(None, np.zeros(0, np.int64))
 
     @property
@@ -56,15 +56,11 @@ class Held:
         return pa.array([], pa.string()) if self.keys is None else self.keys
 
     def estimate(self, keys: Data) -> Counts:
-        """Return the counts of keys, 0 for those not held."""
-        arrays = list(asked_arrays(keys))
-        if self.keys is None:
-            return np.zeros(sum(map(len, arrays)), np.int64)
-        return np.concatenate([np.zeros(0, np.int64), *(self._counts_of(array) for array in arrays)])
+        """Return the counts of keys, 0 for those not tracked."""
+        return looked_up(keys, self.key_type, self._counts_of)
 
-    def _counts_of(self, array: pa.Array) -> Counts:
-        same = from_kernel(to_kernel(array, self.key_type), self.key_type)
-        places = pc.index_in(same, value_set=self.keys)
+    def _counts_of(self, keys: Keys) -> Counts:
+        places = pc.index_in(from_kernel(keys, self.key_type), value_set=self.keys)
         found = pc.fill_null(pc.take(pa.array(self.counts), places), 0)
         return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 

@@ -13,23 +13,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.hierarchies.base import Hierarchy, good_leaves
+from hushcount.hierarchies.sorted_leaves import LeafBatch, sortable
 from hushcount.privacy import check_count
-from hushcount.shapes import LeafBatch, LeafCounts
+from hushcount.shapes import LeafCounts
 
 if TYPE_CHECKING:
+    from hushcount.compiled.arrays import Counts
     from hushcount.hierarchies.base import Levels
-    from hushcount.shapes import Counts
 
 
 def count_leaves(hierarchy: Hierarchy, keys: pa.Array, on_bad: str = "drop") -> LeafCounts:
     """Count the leaves of keys that fit in memory.
 
-    >>> from hushcount.hierarchies.ipv4 import Ipv4
+    >>> from hushcount.hierarchies.addresses import Ipv4
     >>> shape = count_leaves(Ipv4(8), pa.array(["10.0.0.2", "10.0.0.1", "10.0.0.2", "?"]))
     >>> [(batch.counts.tolist(), batch.shared.tolist()) for batch in shape.batches()]
     [([1, 2], [-1, 3])]
     """
-    found = pc.value_counts(_plain(good_leaves(hierarchy, keys, on_bad)))
+    found = pc.value_counts(sortable(good_leaves(hierarchy, keys, on_bad)))
     leaves, counts = found.field("values"), found.field("counts")
     order = pc.array_sort_indices(leaves)
     rows = (leaves.take(order).cast(hierarchy.leaf_type), counts.take(order).to_numpy())
@@ -37,17 +38,12 @@ def count_leaves(hierarchy: Hierarchy, keys: pa.Array, on_bad: str = "drop") -> 
 
 
 def leaf_batches(hierarchy: Hierarchy, rows: Iterable[tuple[pa.Array, Counts]]) -> Iterator[LeafBatch]:
-    """Sorted distinct leaves and their counts as batches, with the levels they share."""
+    """Yield sorted distinct leaves and their counts as batches, with the levels they share."""
     before: pa.Scalar | None = None
     for leaves, counts in rows:
         if len(leaves):
             yield LeafBatch(leaves, counts, hierarchy.shared(leaves, before))
             before = leaves[-1]
-
-
-def _plain(leaves: pa.Array) -> pa.Array:
-    """Bytes of a fixed width as bytes of any: Arrow sorts those."""
-    return leaves.cast(pa.binary()) if pa.types.is_fixed_size_binary(leaves.type) else leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +71,22 @@ class _Groups:
     totals: Counts
 
     def above(self, level: int, shared: Levels) -> _Groups:
-        """The nodes one level up: a new one begins where a first leaf shares less with the leaf before it."""
+        """Return the nodes one level up: one begins where a first leaf shares less with the leaf before."""
         begins = np.flatnonzero(shared[self.first] < level)
         residuals, totals = (np.add.reduceat(counts, begins) for counts in (self.residuals, self.totals))
         return _Groups(self.first[begins], residuals, totals)
 
     def without(self, heavy: npt.NDArray[np.bool_]) -> _Groups:
-        """The same nodes, with nothing left of the heavy ones for those above."""
+        """Return the same nodes, with nothing left of the heavy ones for their ancestors."""
         return _Groups(self.first, np.where(heavy, 0, self.residuals), self.totals)
 
     def where(self, heavy: npt.NDArray[np.bool_]) -> _Groups:
-        """Some of the nodes."""
+        """Return some of the nodes."""
         return _Groups(self.first[heavy], self.residuals[heavy], self.totals[heavy])
 
 
 def hierarchical_heavy_hitters(counts: LeafCounts, threshold: int) -> HeavyNodes:
-    """The nodes whose residual count reaches the threshold, bottom up (Biswas et al. 2024, Definition 2.8).
+    """Return the nodes whose residual reaches the threshold, bottom up (Biswas et al. 2024, Definition 2.8).
 
     The residual of a node is its count without the leaves below hierarchical heavy hitters that are deeper.
     """
@@ -108,7 +104,7 @@ def hierarchical_heavy_hitters(counts: LeafCounts, threshold: int) -> HeavyNodes
 
 
 def heavy_hitters_by_level(counts: LeafCounts, threshold: int) -> HeavyNodes:
-    """The nodes of every level whose count reaches the threshold (Biswas et al. 2024, Definition 2.7).
+    """Return the nodes of every level whose count reaches the threshold (Biswas et al. 2024, Definition 2.7).
 
     The set is looked at level by level: no node takes away from another, and residuals are totals.
     """
@@ -122,7 +118,7 @@ def heavy_hitters_by_level(counts: LeafCounts, threshold: int) -> HeavyNodes:
 
 
 def _collected(counts: LeafCounts) -> tuple[pa.Array, Levels, _Groups]:
-    """All leaves in memory, each a node."""
+    """Return all leaves in memory, each as a node."""
     batches = list(counts.batches())
     leaves = pa.concat_arrays(
         [batch.leaves for batch in batches] or [pa.array([], counts.hierarchy.leaf_type)]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Spans = tuple[Octets, Offsets, Offsets]
 
 
-class HierarchySketch(BufferedSketch):
+class HierarchySketch(BufferedSketch[list[pa.Array]]):
     """`counters` counters for each level below the root; the root is the number of events.
 
     Equal to one SpaceSaving sketch for each level, fed with the nodes of all leaves at that level. Malformed
@@ -60,13 +60,6 @@ class HierarchySketch(BufferedSketch):
         self.counters = check_counters(counters)
         self._levels = [SpaceSaving(self.counters) for _ in range(self.hierarchy.height)]
         self._tables: TableArrays | None = None  # of all levels, for one kernel to walk through
-        self._total = 0
-
-    @property
-    def total(self) -> int:
-        """The number of events counted, without those whose key is malformed."""
-        self.flush()
-        return self._total
 
     @property
     def key_type(self) -> pa.DataType | None:
@@ -99,7 +92,7 @@ class HierarchySketch(BufferedSketch):
         """
         check_on_bad(on_bad)
         self.flush()
-        self._count(self._checked(keys, on_bad))
+        self.count(self.prepared(keys, on_bad))
 
     @alone
     def estimate(self, keys: Data, level: int | None = None) -> Counts:
@@ -197,7 +190,7 @@ class HierarchySketch(BufferedSketch):
             self._tables = side_by_side(tables)
         return tables
 
-    def _checked(self, keys: Data, on_bad: str = "drop") -> list[pa.Array]:
+    def prepared(self, keys: Data, on_bad: str = "drop") -> list[pa.Array]:
         """Return the leaves of a batch, or raise; no level has changed yet."""
         found = (good_leaves(self.hierarchy, array, on_bad) for array in key_arrays(keys))
         return self._check_leaves([leaves for leaves in found if len(leaves)])
@@ -211,7 +204,7 @@ class HierarchySketch(BufferedSketch):
             raise DataError(TOO_MANY)
         return batches
 
-    def _count(self, batches: Sequence[pa.Array]) -> None:
+    def count(self, batches: list[pa.Array]) -> None:
         """Count leaves that were checked."""
         for leaves in batches:
             tables = self._open()
@@ -242,12 +235,6 @@ class HierarchySketch(BufferedSketch):
         if level == 0:
             return np.full(len(leaves), self._total, np.int64)
         return self._levels[level - 1].estimate(self.hierarchy.nodes(leaves, level))
-
-    def _count_batch(self, keys: Sequence[object]) -> None:
-        self._count(self._checked(keys))
-
-    def _check_batch(self, keys: Sequence[object]) -> None:
-        self._checked(keys)
 
 
 def _check_named(hierarchy: Hierarchy) -> str:

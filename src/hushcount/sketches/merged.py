@@ -6,6 +6,7 @@ counts can differ by one between neighbours, so this is another type than the sk
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -16,16 +17,16 @@ from hushcount.compiled.arrays import Counts
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
 from hushcount.files.container import Contents
 from hushcount.keys.arrays import sum_by_key
-from hushcount.privacy import EVENT, USER, PrivacyUnit, check_count
+from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, PrivacyUnit, check_count
 from hushcount.secure import fresh_key
-from hushcount.shapes import FloorCounters, ManyKeys, Public
+from hushcount.shapes import FloorCounters, LimitedKeys, Public
 from hushcount.sketches.base import SavedSketch
 from hushcount.sketches.held import Held, check_id, need
 
 if TYPE_CHECKING:
     from hushcount.keys.memory import Data
 
-_UNITS = {EVENT.name: EVENT, USER.name: USER}
+_UNITS = {unit.name: unit for unit in (EVENT, USER, RESULT_ROW, STREAM_ROW)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,70 @@ class Mergeable(Protocol):
         ...
 
 
-class MergedCounters(SavedSketch):
+class HeldSketch(SavedSketch):
+    """A sketch of positive counts in a fixed number of counters, of which one unit can change all.
+
+    A key's count is at most its true count, and at most `error_bound` below it.
+    """
+
+    counters: int
+
+    @abstractmethod
+    def counted(self) -> Held:
+        """Return the counts of all that was counted so far."""
+
+    @abstractmethod
+    def side(self) -> Side:
+        """Return the counts, to be merged."""
+
+    @property
+    def total(self) -> int:
+        """The number of keys counted, at user level each once for a user."""
+        return self.counted().total
+
+    @property
+    def key_type(self) -> pa.DataType | None:
+        """The Arrow type of the keys; None before the first."""
+        return self.counted().key_type
+
+    @property
+    def error_bound(self) -> int:
+        """What was taken off every count: at most total / (counters + 1)."""
+        return self.counted().floor
+
+    def estimate(self, keys: Data) -> Counts:
+        """Return the counts of keys, 0 for those that are not tracked.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys to look up; none may be null.
+        """
+        return self.counted().estimate(keys)
+
+    def merge(self, other: object) -> MergedCounters:
+        """Return a sketch of both.
+
+        Parameters
+        ----------
+        other : SpaceSaving, MisraGries, UserMisraGries or what they merge to
+            A sketch of other events or other users, with as many counters and keys of the same type.
+        """
+        return merge(self, other)
+
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        return Public(
+            self.counters, self.counters + 1, unit=self.unit, moved=self.counters, shape=LimitedKeys
+        )
+
+    def shape(self) -> LimitedKeys:
+        """Return all keys; one unit can change as many counts as there are counters."""
+        held, size = self.counted(), self.counters
+        return LimitedKeys(held.key_array(), held.counts, size, size, size + 1, self.unit)
+
+
+class MergedCounters(HeldSketch):
     """At most `counters` keys of several streams, made by `sketch.merge`.
 
     A key's count is at most its true count, and at most `error_bound` below it; error_bound is at most
@@ -76,59 +140,17 @@ class MergedCounters(SavedSketch):
         self._held = held
 
     @property
-    def total(self) -> int:
-        """The number of keys counted, in all streams."""
-        return self._held.total
-
-    @property
-    def key_type(self) -> pa.DataType | None:
-        """The Arrow type of the keys; None before the first."""
-        return self._held.key_type
-
-    @property
-    def error_bound(self) -> int:
-        """What was taken off every count, in all streams and merges."""
-        return self._held.floor
-
-    @property
     def assumptions(self) -> tuple[str, ...]:
         """What whoever merged the sketches has to make sure of, and nobody can check."""
         return (f"no {self.unit.name} is in two of the {len(self.members)} merged sketches",)
 
-    def estimate(self, keys: Data) -> Counts:
-        """Return the counts of keys, 0 for those not held.
-
-        Parameters
-        ----------
-        keys : array, frame column or iterable
-            Keys to look up; none may be null.
-        """
-        return self._held.estimate(keys)
-
-    def merge(self, other: object) -> MergedCounters:
-        """Return a sketch of both.
-
-        Parameters
-        ----------
-        other : SpaceSaving, MisraGries, UserMisraGries or what they merge to
-            A sketch of other events or users, with as many counters and keys of the same type.
-        """
-        return merge(self, other)
+    def counted(self) -> Held:
+        """Return the counts."""
+        return self._held
 
     def side(self) -> Side:
         """Return the counts, to be merged again."""
         return Side(self._held, self.counters, self.members, self.unit)
-
-    def public(self) -> Public:
-        """Return the numbers that no data changes: equal before and after counting."""
-        return Public(self.counters, self.counters + 1, unit=self.unit, moved=self.counters, shape=ManyKeys)
-
-    def shape(self) -> ManyKeys:
-        """Return all keys; one unit can change as many counts as there are counters."""
-        held = self._held
-        return ManyKeys(
-            held.key_array(), held.counts, self.counters, self.counters, self.counters + 1, self.unit
-        )
 
     def contents(self) -> Contents:
         """Return the kind, header fields and arrays that `save` writes."""
@@ -184,6 +206,12 @@ def _check(sides: tuple[Side, Side]) -> None:
         raise ParameterError("merge needs sketches of different data, got the same sketch twice.")
     if one.counters != other.counters:
         raise ParameterError(f"counters must be equal to merge, got {one.counters} and {other.counters}.")
+    rows = max(one.unit.rows, other.unit.rows)
+    if rows > 1:
+        raise NotProvedError(
+            f"merge is proved for one row of each user, not for {rows}; release these sketches together, or"
+            " count with UserMisraGries (--kind user-misra-gries)."
+        )
     if one.unit != other.unit:
         raise ParameterError(
             f"sketches must count the same unit to merge, got {one.unit.name} and {other.unit.name}."

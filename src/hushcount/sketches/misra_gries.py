@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushcount.compiled.arrays import Counts
-from hushcount.privacy import EVENT
 from hushcount.secure import fresh_key
 from hushcount.shapes import FloorCounters, Public
-from hushcount.sketches.base import CounterSketch, alone
-from hushcount.sketches.held import Held, check_memory, need
-from hushcount.sketches.merged import MergedCounters, Side, heights, merge
-from hushcount.sketches.space_saving import SPREAD_BYTES, SPREAD_WORDS, SpaceSaving, check_counters
+from hushcount.sketches.base import alone
+from hushcount.sketches.held import check_memory, need
+from hushcount.sketches.space_saving import StreamCounters
 from hushcount.sketches.table import CounterTable, Rule
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from hushcount.keys.memory import Data
 
 
-class MisraGries(CounterSketch[CounterTable]):
+class MisraGries(StreamCounters):
     """`counters` keys; a key's counter is at most its true count, and at most `error_bound` below it.
 
     A key whose counter is zero stays until another needs the counter. Of several such keys the first in the
@@ -43,13 +41,12 @@ class MisraGries(CounterSketch[CounterTable]):
     ([1, 0, 0], 1)
     """
 
-    memory_bound = staticmethod(SpaceSaving.memory_bound)
+    rule = Rule.MISRA_GRIES
 
     def __init__(self, counters: int = 4096) -> None:
-        self.counters = check_counters(counters)
+        super().__init__(counters)
         self._order = fresh_key()
         self._first_floor = 0  # of a sketch that was read, the floor it was written with
-        super().__init__()
 
     @property
     @alone
@@ -81,23 +78,6 @@ class MisraGries(CounterSketch[CounterTable]):
         keys, size = self.key_array(entries), self.counters
         return FloorCounters(keys, entries.counts, self.error_bound, size, size + 1, self.unit)
 
-    def merge(self, other: object) -> MergedCounters:
-        """Return a sketch of both streams. Merging raises the sensitivity, so the result has its own type.
-
-        Parameters
-        ----------
-        other : MisraGries, SpaceSaving or what they merge to
-            A sketch of other events, with as many counters and keys of the same type.
-        """
-        return merge(self, other)
-
-    @alone
-    def side(self) -> Side:
-        """Return the positive counters, to be merged."""
-        shape = self.shape()
-        held = Held(*heights(shape, self._key_type), floor=shape.floor, total=self._total)
-        return Side(held, shape.candidates, (self.id,), EVENT)
-
     @alone
     def contents(self) -> Contents:
         """Return the kind, header fields and arrays that `save` writes."""
@@ -117,9 +97,6 @@ class MisraGries(CounterSketch[CounterTable]):
         return sketch
 
     def _new_table(self, of_bytes: bool) -> CounterTable:
-        spread = SPREAD_BYTES if of_bytes else SPREAD_WORDS
-        table = CounterTable(self.counters, Rule.MISRA_GRIES, of_bytes=of_bytes, spread=spread)
-        table.rewind(
-            self._order, self._first_floor
-        )  # the same hash in every copy, so that all evict in the same order
+        table = super()._new_table(of_bytes)
+        table.rewind(self._order, self._first_floor)  # so that all copies evict in the same order
         return table

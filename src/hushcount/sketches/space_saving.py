@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from hushcount.errors import ParameterError
-from hushcount.privacy import EVENT, check_count
+from hushcount.privacy import check_count
 from hushcount.shapes import FloorCounters, Public
 from hushcount.sketches import table
 from hushcount.sketches.base import CounterSketch, alone
@@ -24,7 +25,54 @@ SPREAD_WORDS = 6
 SPREAD_BYTES = 5
 
 
-class SpaceSaving(CounterSketch[CounterTable]):
+class StreamCounters(CounterSketch):
+    """A sketch of one stream in a fixed number of counters."""
+
+    rule: ClassVar[Rule]
+
+    def __init__(self, counters: int = 4096) -> None:
+        self.counters = check_counters(counters)
+        super().__init__()
+
+    @staticmethod
+    def memory_bound(counters: int, max_key_bytes: int = 0) -> int:
+        """Return the most bytes of memory that a sketch takes, whatever is counted.
+
+        Parameters
+        ----------
+        counters : int
+            The number of counters.
+        max_key_bytes : int
+            The length of the longest key in bytes; 0 for numbers, dates and other keys of up to 64 bits.
+        """
+        return table.memory_bound(check_counters(counters), _spread(max_key_bytes > 0), max_key_bytes)
+
+    @abstractmethod
+    def shape(self) -> FloorCounters:
+        """Return the floor and the candidates."""
+
+    def merge(self, other: object) -> MergedCounters:
+        """Return a sketch of both streams. Merging raises the sensitivity, so the result has its own type.
+
+        Parameters
+        ----------
+        other : SpaceSaving, MisraGries or what they merge to
+            A sketch of other events, with as many counters and keys of the same type.
+        """
+        return merge(self, other)
+
+    @alone
+    def side(self) -> Side:
+        """Return the candidates above the floor, which are the counters of Misra-Gries, to be merged."""
+        shape = self.shape()
+        held = Held(*heights(shape, self._key_type), floor=shape.floor, total=self._total)
+        return Side(held, shape.candidates, (self.id,), self.unit)
+
+    def _new_table(self, of_bytes: bool) -> CounterTable:
+        return CounterTable(self.counters, self.rule, of_bytes=of_bytes, spread=_spread(of_bytes))
+
+
+class SpaceSaving(StreamCounters):
     """Counters for at most `counters` keys; a new key takes over the smallest counter.
 
     Among the keys of the smallest count, the one updated most recently is evicted. A tracked key's count
@@ -44,23 +92,7 @@ class SpaceSaving(CounterSketch[CounterTable]):
     ([2, 0, 2], 2)
     """
 
-    def __init__(self, counters: int = 4096) -> None:
-        self.counters = check_counters(counters)
-        super().__init__()
-
-    @staticmethod
-    def memory_bound(counters: int, max_key_bytes: int = 0) -> int:
-        """Return the most bytes of memory that a sketch takes, whatever is counted.
-
-        Parameters
-        ----------
-        counters : int
-            The number of counters.
-        max_key_bytes : int
-            The length of the longest key in bytes; 0 for numbers, dates and other keys of up to 64 bits.
-        """
-        spread = SPREAD_BYTES if max_key_bytes else SPREAD_WORDS
-        return table.memory_bound(check_counters(counters), spread, max_key_bytes)
+    rule = Rule.SPACE_SAVING
 
     @property
     @alone
@@ -84,23 +116,6 @@ class SpaceSaving(CounterSketch[CounterTable]):
         size = self.counters
         return FloorCounters(keys, entries.counts[kept], floor, size - 1, size, self.unit)
 
-    def merge(self, other: object) -> MergedCounters:
-        """Return a sketch of both streams. Merging raises the sensitivity, so the result has its own type.
-
-        Parameters
-        ----------
-        other : SpaceSaving, MisraGries or what they merge to
-            A sketch of other events, with as many counters and keys of the same type.
-        """
-        return merge(self, other)
-
-    @alone
-    def side(self) -> Side:
-        """Return the candidates as counts above the floor, which are those of Misra-Gries, to be merged."""
-        shape = self.shape()
-        held = Held(*heights(shape, self._key_type), floor=shape.floor, total=self._total)
-        return Side(held, shape.candidates, (self.id,), EVENT)
-
     @alone
     def contents(self) -> Contents:
         """Return the kind, header fields and arrays that `save` writes."""
@@ -114,10 +129,6 @@ class SpaceSaving(CounterSketch[CounterTable]):
         sketch._restore(contents)
         return sketch
 
-    def _new_table(self, of_bytes: bool) -> CounterTable:
-        spread = SPREAD_BYTES if of_bytes else SPREAD_WORDS
-        return CounterTable(self.counters, Rule.SPACE_SAVING, of_bytes=of_bytes, spread=spread)
-
 
 def check_counters(counters: int) -> int:
     """Return a number of counters that a sketch can have, or raise."""
@@ -126,5 +137,11 @@ def check_counters(counters: int) -> int:
     return int(counters)
 
 
+def _spread(of_bytes: bool) -> int:
+    """Return how many slots a table has for each counter."""
+    return SPREAD_BYTES if of_bytes else SPREAD_WORDS
+
+
 def _floor(entries: Entries, counters: int) -> int:
+    """Return the smallest count if all counters are in use, else 0."""
     return int(entries.counts.min()) if len(entries) == counters else 0

@@ -7,11 +7,11 @@ the kernels room, and turns what they keep back into entries.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from hushcount.compiled.arrays import Counts, Octets, Words
 from hushcount.errors import DataError
-from hushcount.keys.arrays import ByteKeys, Keys
+from hushcount.keys.arrays import ByteKeys, Keys, held_as, to_kernel
+from hushcount.keys.memory import Data, asked_arrays, key_arrays
 from hushcount.secure import fresh_key
 from hushcount.sketches._kernels import entries as kernels
 from hushcount.sketches._kernels import table as layout
@@ -53,40 +54,28 @@ class PreparedKeys(NamedTuple):
     kind: pa.DataType | None
     batches: list[Keys]
 
+    @classmethod
+    def of(cls, keys: Data, kind: pa.DataType | None, longest: int = layout.LONGEST) -> PreparedKeys:
+        """Return keys in a type, or in their own if it is None; raise if one is too long."""
+        arrays = [array for array in key_arrays(keys) if len(array)]
+        kind = kind or (held_as(arrays[0].type) if arrays else None)
+        batch = cls(kind, [to_kernel(array, kind) for array in arrays])
+        for part in batch.batches:
+            check_lengths(part, longest)
+        return batch
+
     @property
     def rows(self) -> int:
         """The number of keys."""
         return sum(map(len, self.batches))
 
 
-class Counters(Protocol):
-    """What a counter sketch needs of the table behind it."""
-
-    @property
-    def decrements(self) -> int:
-        """How often all counters have been decremented."""
-        ...
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of memory that the table has reserved."""
-        ...
-
-    def count(self, keys: Keys) -> None:
-        """Count keys in their order."""
-        ...
-
-    def lookup(self, keys: Keys) -> Counts:
-        """Return the counts of keys, 0 for those not tracked."""
-        ...
-
-    def entries(self) -> Entries:
-        """Return all tracked keys."""
-        ...
-
-    def restore(self, entries: Entries) -> None:
-        """Fill an empty table with entries."""
-        ...
+def looked_up(keys: Data, kind: pa.DataType | None, answer: Callable[[Keys], Counts]) -> Counts:
+    """Return what `answer` gives for keys that are asked for; 0 for all while no key has a type."""
+    arrays = list(asked_arrays(keys))
+    if kind is None:
+        return np.zeros(sum(map(len, arrays)), np.int64)
+    return np.concatenate([np.zeros(0, np.int64), *(answer(to_kernel(array, kind)) for array in arrays)])
 
 
 class Rule(Enum):
@@ -101,20 +90,23 @@ class CounterTable:
     """At most `counters` keys, with at least `spread` slots for each."""
 
     def __init__(self, counters: int, rule: Rule, *, of_bytes: bool, spread: int) -> None:
-        slots = _slots(counters, spread)
-        evicts = rule is not Rule.EXACT
+        self.rule, self.of_bytes, self.spread = rule, of_bytes, spread
+        self.clear(counters)
+
+    def clear(self, counters: int) -> None:
+        """Forget all keys, and make room for this many."""
+        slots = _slots(counters, self.spread)
+        evicts = self.rule is not Rule.EXACT
         window = int(layout.WINDOW) if evicts else 1
         self.counters = counters
-        self.rule = rule
-        self.of_bytes = of_bytes
         self._arrays = layout.TableArrays(
             rows=_zeros(2 * slots),
             passed=np.zeros(slots // 4, np.uint8),
             stacks=_stacks(window, counters) if evicts else np.zeros((1, 1), np.uint32),
             tops=np.zeros(window, np.int64),
-            state=_fresh_state(counters, rule),
-            refs=np.zeros(slots if of_bytes else 0, np.uint64),
-            arena=np.empty(SMALLEST_ARENA if of_bytes else 0, np.uint8),
+            state=_fresh_state(counters, self.rule),
+            refs=np.zeros(slots if self.of_bytes else 0, np.uint64),
+            arena=np.empty(SMALLEST_ARENA if self.of_bytes else 0, np.uint8),
         )
 
     @property

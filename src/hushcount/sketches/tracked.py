@@ -14,8 +14,8 @@ from hushcount.keys.memory import Data, key_arrays
 from hushcount.keys.row_hash import RowHash, key_of
 from hushcount.shapes import Public, TrackedCells
 from hushcount.sketches.base import SavedSketch, alone
-from hushcount.sketches.cells import LinearCells
 from hushcount.sketches.held import need
+from hushcount.sketches.linear import LINEAR
 from hushcount.sketches.space_saving import SpaceSaving
 
 
@@ -45,7 +45,8 @@ class TrackedSketch(SavedSketch):
     def __init__(self, kind: str, counters: int, depth: int, width: int) -> None:
         super().__init__()
         self._keys = SpaceSaving(counters)
-        self._cells = LinearCells(RowHash(kind, depth, width, key_of(None)), 1, partial=True)
+        hashing = RowHash(kind, depth, width, key_of(None))
+        self._cells = LINEAR[hashing.kind].with_hash(hashing, 1, partial=True)
         self.id = self._keys.id
         self.total = 0
 
@@ -86,7 +87,7 @@ class TrackedSketch(SavedSketch):
         batch = self._cells.prepared(whole)
         values = None if weights is None else self._cells.weights(batch, weights)
         added = self._keys.prepared(whole if values is None else whole.filter(pa.array(values > 0)))
-        self._cells.add(batch, values)
+        self._cells.count(batch, values)
         self._keys.count(added)
         self.total += batch.rows if values is None else int(np.count_nonzero(values))
 
@@ -120,7 +121,7 @@ class TrackedSketch(SavedSketch):
         cells = Contents(fields["kind"], fields["cells"], {"cells": arrays.pop("cells")})
         sketch = cls.__new__(cls)
         SavedSketch.__init__(sketch)
-        sketch._cells = LinearCells.from_contents(cells)
+        sketch._cells = LINEAR[cells.kind].from_contents(cells)
         sketch._keys = SpaceSaving.from_contents(Contents("space-saving", fields["keys"], arrays))
         sketch.id = sketch._keys.id
         sketch.total = fields["total"]

@@ -10,17 +10,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.compiled.arrays import Counts
 from hushcount.errors import DataError, KeyTypeError, ParameterError
 from hushcount.files.container import Contents
 from hushcount.keys.arrays import from_kernel, held_as, to_kernel
 from hushcount.keys.memory import Data, column_array
 from hushcount.privacy import USER
 from hushcount.secure import fresh_key
-from hushcount.shapes import ManyKeys, Public
-from hushcount.sketches.base import TOO_MANY, SavedSketch, alone
+from hushcount.sketches.base import TOO_MANY, alone
 from hushcount.sketches.held import Held, check_id
-from hushcount.sketches.merged import MergedCounters, Side, merge
+from hushcount.sketches.merged import HeldSketch, Side
 from hushcount.sketches.space_saving import check_counters
 from hushcount.sketches.table import LARGEST_TOTAL
 
@@ -34,7 +32,7 @@ class UserRows(NamedTuple):
     starts: npt.NDArray[np.int64]
 
 
-class UserMisraGries(SavedSketch):
+class UserMisraGries(HeldSketch):
     """How many users hold each key; each user's distinct keys count once, and all decrease at most once.
 
     A key's count is at most its true number of users, and at most `error_bound` below it. Rows of one user
@@ -44,7 +42,7 @@ class UserMisraGries(SavedSketch):
     Parameters
     ----------
     counters : int
-        The number of keys that can be held, 2 to 4,194,304.
+        The number of keys that can be tracked, 2 to 4,194,304.
 
     Examples
     --------
@@ -63,21 +61,6 @@ class UserMisraGries(SavedSketch):
         self._held = Held.nothing()
         self._waiting = WaitingRows()
         self._read: Held | None = None
-
-    @property
-    def total(self) -> int:
-        """The number of (user, key) pairs counted, each once."""
-        return self._counted().total
-
-    @property
-    def key_type(self) -> pa.DataType | None:
-        """The Arrow type of the keys; None before the first."""
-        return self._counted().key_type
-
-    @property
-    def error_bound(self) -> int:
-        """How often all counters were decremented: at most total / (counters + 1)."""
-        return self._counted().floor
 
     @alone
     def update(self, keys: Data, users: Data | None = None) -> None:
@@ -102,42 +85,13 @@ class UserMisraGries(SavedSketch):
             whole = self._waiting.whole_users()
             self._held = self._held if whole is None else _after(self._held, whole, self.counters)
 
-    def estimate(self, keys: Data) -> Counts:
-        """Return the numbers of users of keys, 0 for those not held.
-
-        Parameters
-        ----------
-        keys : array, frame column or iterable
-            Keys to look up; none may be null.
-        """
-        return self._counted().estimate(keys)
-
-    def merge(self, other: object) -> MergedCounters:
-        """Return a sketch of the users of both. No user may be in both.
-
-        Parameters
-        ----------
-        other : UserMisraGries or what they merge to
-            A sketch of other users, with as many counters and keys of the same type.
-        """
-        return merge(self, other)
-
     def side(self) -> Side:
         """Return the counts, to be merged."""
-        return Side(self._counted(), self.counters, (self.id,), USER)
-
-    def public(self) -> Public:
-        """Return the numbers that no data changes: equal before and after counting."""
-        return Public(self.counters, self.counters + 1, unit=self.unit, moved=self.counters, shape=ManyKeys)
-
-    def shape(self) -> ManyKeys:
-        """Return all keys that are held; one user can change as many counts as there are counters."""
-        held = self._counted()
-        return ManyKeys(held.key_array(), held.counts, self.counters, self.counters, self.counters + 1, USER)
+        return Side(self.counted(), self.counters, (self.id,), USER)
 
     def contents(self) -> Contents:
         """Return the kind, header fields and arrays that `save` writes."""
-        held = self._counted()
+        held = self.counted()
         fields = {"id": self.id, "counters": self.counters, **held.fields()}
         return Contents("user-misra-gries", fields, held.arrays())
 
@@ -150,7 +104,7 @@ class UserMisraGries(SavedSketch):
         return sketch
 
     @alone
-    def _counted(self) -> Held:
+    def counted(self) -> Held:
         """Return the counts with all rows that wait, those of the last user too, who may still go on."""
         rows = self._waiting.all_users()
         if rows is None:
@@ -161,7 +115,7 @@ class UserMisraGries(SavedSketch):
 
 
 def _after(held: Held, rows: UserRows, counters: int) -> Held:
-    """Return the state after users have been counted: keys as dense codes, those held first."""
+    """Return the state after users have been counted: keys as dense codes, those tracked before first."""
     from hushcount.sketches._kernels.user_misra_gries import count_users
 
     before = pa.array([], rows.keys.type) if held.keys is None else held.keys

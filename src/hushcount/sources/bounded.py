@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hushcount.privacy import USER, PrivacyUnit
-from hushcount.sources.duckdb.bounding import Bound, BoundedUsers
+from hushcount.sources.duckdb.bounding import Bound, BoundedPairs, BoundedUsers, DistinctPairs, PlacedPairs
 from hushcount.sources.source import Batch, WrappedSource
 
 if TYPE_CHECKING:
@@ -24,13 +24,15 @@ class BoundedSource(WrappedSource):
     """The rows of a source that has a user column, at most `bound.largest` of each user, users together.
 
     `with_users` keeps the user beside each key, as structs, for sketches that count users themselves.
-    `progress(done, size)` is called with numbers of bytes while the rows are read and sorted.
+    `progress(done, size)` is called with numbers of bytes while the rows are read and sorted. Rows that need
+    not be `ordered`, because nothing depends on their order, come in less time.
     """
 
     source: Source
     bound: Bound
     with_users: bool = False
     progress: Progress | None = None
+    ordered: bool = True
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -71,6 +73,12 @@ class BoundedSource(WrappedSource):
             if self.progress is not None:
                 self.progress(batch.bytes_read, self.size)
 
+        if not (self.ordered or self.with_users) and isinstance(self.bound, DistinctPairs):
+            placed = isinstance(self.bound, PlacedPairs)
+            for keys, places in BoundedPairs(self.source, self.bound.largest).batches(tell):
+                rows = pa.StructArray.from_arrays([keys, places], ["key", "place"]) if placed else keys
+                yield Batch(rows, len(keys), read[0])
+            return
         for users, keys in BoundedUsers(self.source, self.bound).batches(tell):
             rows = pa.StructArray.from_arrays([users, keys], ["user", "key"]) if self.with_users else keys
             yield Batch(rows, len(keys), read[0])

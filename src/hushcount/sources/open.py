@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hushcount.keys.columns import KeyColumns
     from hushcount.keys.memory import Data
     from hushcount.keys.plain import KeyLimit
+    from hushcount.keys.times import TimeColumn
     from hushcount.sources.source import Source
 
 
@@ -28,6 +29,7 @@ def open_source(
     limit: KeyLimit | None = None,
     padded: bool = False,
     ordered: bool = True,
+    times: TimeColumn | None = None,
 ) -> Source:
     """Open data as a source of keys, in the order of its rows.
 
@@ -55,6 +57,8 @@ def open_source(
     ordered
         Whether the order of rows must be a property of each row alone, which a sketch with counters needs.
         Counting that does not depend on the order passes False and saves a sort.
+    times
+        The column that tells when a row is from, and the window of time that is counted.
 
     Returns
     -------
@@ -73,6 +77,8 @@ def open_source(
     if user is not None:
         columns = columns.with_user(user)
     columns = replace(columns, limit=limit or columns.limit, padded=padded)
+    if times is not None:
+        columns = columns.with_time(times)
     if sql is not None:
         if data is not None or format is not None:
             raise ParameterError("sql takes the place of data and format; give one or the other.")

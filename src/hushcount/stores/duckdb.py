@@ -1,7 +1,11 @@
-"""Connections to DuckDB, all with the same options: bounded memory, no progress bar, nothing downloaded."""
+"""Connections to DuckDB, all with the same options: bounded memory, no progress bar, nothing downloaded.
+
+Queries are written with the functions at the end, so that text is quoted and rows are sorted in one way.
+"""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +14,7 @@ if TYPE_CHECKING:
 
 # A sort of 20 million rows of text needs 256 MB; the rest is room for the query itself.
 MEMORY = "512MB"
+SMALL_MEMORY = "384MB"  # of each of two queries that work at the same time
 
 
 def connect(folder: str | None = None, memory: str | None = MEMORY) -> duckdb.DuckDBPyConnection:
@@ -33,11 +38,14 @@ def connect(folder: str | None = None, memory: str | None = MEMORY) -> duckdb.Du
         "preserve_insertion_order": True,
         "autoinstall_known_extensions": False,
         "temp_directory": folder or "",
+        "python_enable_replacements": False,  # no variable of this program is a table
     }
     if memory is not None:
         options["memory_limit"] = memory
     connection = duckdb.connect(config=options)
-    connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    # In a notebook without ipywidgets DuckDB has no bar, and refuses to change what it would do with one.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return connection
 
 
@@ -46,3 +54,21 @@ def record_batches(relation: duckdb.DuckDBPyRelation, rows: int) -> pa.RecordBat
     if hasattr(relation, "to_arrow_reader"):
         return relation.to_arrow_reader(rows)
     return relation.fetch_record_batch(rows)  # its name until DuckDB 1.4
+
+
+def literal(text: str) -> str:
+    """Return text as a string in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Return a column name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def keyed_hash(secret: str, *names: str) -> str:
+    """Return a hash of columns under a secret: an order of rows in which no other row has a part.
+
+    DuckDB joins the hashes of several values by exclusive or, so the outer hash mixes them.
+    """
+    return f"hash(hash({', '.join((literal(secret), *map(identifier, names)))}))"

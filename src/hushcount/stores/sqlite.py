@@ -1,4 +1,4 @@
-"""Connections to SQLite files that several processes share and that outlive a crash.
+"""SQLite files that several processes share and that outlive a crash.
 
 Every file keeps a write-ahead log, and a transaction is on disk before it counts as done. A network file
 system does not keep the locks that this needs, so a file on one is refused.
@@ -7,23 +7,98 @@ system does not keep the locks that this needs, so a file on one is refused.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 from hushcount.errors import DataError
 from hushcount.files.atomic import PRIVATE, check_writable
 from hushcount.files.failures import attempt
 from hushcount.signals import held
+from hushcount.stores.database import LOCKED, Row, Value
 
 # Milliseconds to wait for a transaction of another process.
 PATIENCE = 30_000
 NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "fuse.sshfs"}
-LOCKED = "Another process has kept the database locked for too long; run it again."
+SETTINGS = ("synchronous = FULL", "foreign_keys = ON")
+# What went wrong by SQLite's own codes; {path} is the file.
+REASONS = {
+    sqlite3.SQLITE_BUSY: LOCKED,
+    sqlite3.SQLITE_LOCKED: LOCKED,
+    sqlite3.SQLITE_READONLY: "{path} cannot be written: it is read-only.",
+    sqlite3.SQLITE_CANTOPEN: "{path} cannot be opened; its folder must be writable too.",
+    sqlite3.SQLITE_FULL: "The disk of {path} is full, so nothing was recorded; free some and run it again.",
+    sqlite3.SQLITE_IOERR: "{path} cannot be read or written: input/output error.",
+}
+ROOM = 1 << 16  # bytes that a log needs
+DAMAGED = "{path} is not a database that hushcount can use."
 
 
-def connect(path: str | os.PathLike[str], schema: str) -> sqlite3.Connection:
+class SQLite:
+    """One SQLite file as a `Database`.
+
+    Parameters
+    ----------
+    path
+        The file; it is created (0600) if there is none and a schema is given.
+    schema
+        SQL statements that create what is missing ("CREATE TABLE IF NOT EXISTS ...").
+
+    Raises
+    ------
+    DataError
+        If the file does not exist, cannot be used, or lies on a network file system.
+    """
+
+    alone = ""
+
+    def __init__(self, path: str | os.PathLike[str], schema: Sequence[str] = ()) -> None:
+        self._path = path
+        if not schema and not os.path.exists(path):
+            raise DataError(f"{path} does not exist.")
+        self._connection = connect(path, schema)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def has_table(self, name: str) -> bool:
+        """Return whether there is such a table."""
+        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name))
+
+    def rows(self, statement: str, *values: Value) -> list[Row]:
+        """Run a query and return its rows."""
+        return attempt(self._failure, lambda: self._connection.execute(statement, values).fetchall())
+
+    def change(self, statement: str, *values: Value) -> int:
+        """Run a statement and return how many rows it changed."""
+        return attempt(self._failure, lambda: self._connection.execute(statement, values).rowcount)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Do all of a block or nothing of it, alone; no signal interrupts it."""
+        with transaction(self._connection, self._path):
+            yield
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let all queries of a block see the same moment."""
+        self.change("BEGIN")
+        try:
+            yield
+        finally:
+            _undo(self._connection)
+
+    def _failure(self, error: Exception) -> DataError:
+        return failure(error, self._path)
+
+
+def connect(path: str | os.PathLike[str], schema: str | Sequence[str]) -> sqlite3.Connection:
     """Open a file that only its owner can read, and make its tables if it is new.
 
     Parameters
@@ -31,7 +106,7 @@ def connect(path: str | os.PathLike[str], schema: str) -> sqlite3.Connection:
     path
         The file; it is created (0600) if there is none.
     schema
-        SQL that creates what is missing ("CREATE TABLE IF NOT EXISTS ...").
+        SQL that creates what is missing ("CREATE TABLE IF NOT EXISTS ..."), in one text or several.
 
     Returns
     -------
@@ -47,20 +122,28 @@ def connect(path: str | os.PathLike[str], schema: str) -> sqlite3.Connection:
     if kind in NETWORK:
         raise DataError(f"{path} lies on a network file system ({kind}), which does not keep locks; move it.")
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
-    no_database = DataError(f"{path} is not a database that hushcount can use.")
-    return attempt(lambda _: no_database, _opened, path, schema)
+    script = schema if isinstance(schema, str) else ";\n".join(schema)
+    return attempt(lambda error: failure(error, path), _opened, path, script)
 
 
-def _opened(path: str | os.PathLike[str], schema: str) -> sqlite3.Connection:
+def _opened(path: str | os.PathLike[str], script: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=PATIENCE / 1000, isolation_level=None)
-    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {setting}")
-    connection.executescript(schema)
+    try:
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            raise DataError(f"{path} cannot keep a write-ahead log where it lies; move it to a local disk.")
+        for setting in SETTINGS:
+            connection.execute(f"PRAGMA {setting}")
+        if script:
+            connection.executescript(f"BEGIN IMMEDIATE;\n{script};\nCOMMIT;")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection, path: str | os.PathLike[str] = "The file") -> Iterator[None]:
     """Do all of a block or nothing of it, alone; no signal interrupts it.
 
     >>> connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -68,13 +151,35 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     ...     _ = connection.execute("CREATE TABLE spent (epsilon REAL)")
     """
     with held():
-        attempt(lambda _: DataError(LOCKED), connection.execute, "BEGIN IMMEDIATE")
+        attempt(lambda error: failure(error, path), connection.execute, "BEGIN IMMEDIATE")
         try:
             yield
+            attempt(lambda error: failure(error, path), connection.execute, "COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            _undo(connection)
             raise
-        connection.execute("COMMIT")
+
+
+def _undo(connection: sqlite3.Connection) -> None:
+    """Undo what is not committed. After some failures SQLite has done so already."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def failure(error: Exception, path: str | os.PathLike[str]) -> DataError:
+    """Return the sentence for whatever SQLite raised."""
+    code = vars(error).get("sqlite_errorcode", 0) & 0xFF  # missing where the module itself refused
+    if code == sqlite3.SQLITE_IOERR and _is_full(path):  # as of a log that cannot be made there
+        code = sqlite3.SQLITE_FULL
+    return DataError(REASONS.get(code, DAMAGED).format(path=path))
+
+
+def _is_full(path: str | os.PathLike[str]) -> bool:
+    """Return whether the disk of a file has hardly any room left."""
+    try:
+        return shutil.disk_usage(os.path.dirname(os.path.abspath(path))).free < ROOM
+    except OSError:
+        return False
 
 
 def file_system(path: str, mounts: str = "/proc/self/mounts") -> str:

@@ -1,5 +1,7 @@
 """The program as a whole: help, usage errors, and what happens when something breaks."""
 
+import json
+
 import click
 import pytest
 
@@ -34,7 +36,7 @@ def test_every_command_has_an_example(capfd, name):
     assert f"Example:\n    hushcount {name} " in out
 
 
-@pytest.mark.parametrize("name", ["report", "ledger", "plan", "audit", "collect"])
+@pytest.mark.parametrize("name", ["watch", "collect"])
 def test_what_does_not_work_yet_is_not_there(capfd, name):
     assert name not in program.list_commands(click.Context(program))
     assert f"--{name}" not in run(capfd, "top", "--help")[1]
@@ -147,3 +149,59 @@ def test_a_damaged_cache_of_compiled_code_has_its_own_sentence(capfd, monkeypatc
         "The compiled code that hushcount keeps on disk is damaged, or the disk is full. Free some space,"
         " or set NUMBA_CACHE_DIR to an empty folder, and run it again.\n",
     )
+
+
+def test_quiet_prints_the_table_and_warnings_only(capfd, tmp_path):
+    (tmp_path / "a.txt").write_text("tea\n" * 900)
+    asked = ("top", str(tmp_path / "a.txt"), "--format", "lines", "--epsilon", "1", "--delta", "1e-6")
+    code, out, err = run(capfd, *asked, "--quiet")
+    assert (code, out.split("\t")[0], err) == (0, "key", "")
+    assert run(capfd, *asked, "-q", "--delta", "1e-4")[2].startswith("Warning: --delta = 0.0001 is large")
+    assert run(capfd, *asked)[2].startswith("Protects one event")  # the next command speaks again
+
+
+def test_verbose_prints_public_facts_only(capfd, tmp_path):
+    (tmp_path / "a.txt").write_text("tea\n" * 900 + "secret\n")
+    asked = ("top", str(tmp_path / "a.txt"), "--format", "lines", *BUDGET, "--counters", "64")
+    code, out, err = run(capfd, *asked, "--verbose")
+    assert code == 0
+    assert f"Details  Made by hushcount {__version__} at 20" in err
+    assert "Public numbers of the mechanism: threshold 17, candidates 63." in err
+    assert "secret" not in out + err
+    assert "901" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "kind", "message"),
+    [
+        (("top", "none.csv", *BUDGET), 1, "DataError", "none.csv does not exist."),
+        (
+            ("top", "a.csv", *BUDGET, "--limit", "0"),
+            2,
+            "ParameterError",
+            "--limit must be at least 1, got 0.",
+        ),
+        (("top", "a.csv", "--delta", "1e-6"), 2, "UsageError", None),
+        (("top", "a.csv", *BUDGET, "--nothing"), 2, "UsageError", "No such option '--nothing'."),
+    ],
+)
+def test_with_json_an_error_is_one_object(capfd, arguments, code, kind, message):
+    found, out, err = run(capfd, *arguments, "--json")
+    assert (found, out, err.count("\n")) == (code, "", 1)
+    error = json.loads(err)["error"]
+    assert (error["kind"], error["exit_code"]) == (kind, code)
+    assert message is None or error["message"] == message
+
+
+def test_with_json_a_warning_is_one_object(capfd, tmp_path):
+    (tmp_path / "a.txt").write_text("tea\n" * 900)
+    asked = ("top", str(tmp_path / "a.txt"), "--format", "lines", "--epsilon", "1", "--delta", "1e-4")
+    err = run(capfd, *asked, "--json", "--quiet")[2]
+    assert json.loads(err.splitlines()[0])["warning"]["message"].startswith("--delta = 0.0001 is large")
+
+
+def test_an_unexpected_failure_is_one_object_too(capfd, monkeypatch):
+    monkeypatch.setattr("hushcount.jobs.top.top_job", lambda *_: 1 / 0)
+    code, _, err = run(capfd, "top", "a.csv", *BUDGET, "--json")
+    assert code == 1
+    assert json.loads(err)["error"]["kind"] == "Unexpected"

@@ -145,12 +145,12 @@ def test_refusals():
     data = container.encode(CONTENTS)
     assert refusal(b"") == "The sketch is not a hushcount sketch."
     assert refusal(b"PK\3\4" + data, "oracle") == "The oracle is not a hushcount oracle."
-    assert refusal(data[:-1]) == "The sketch is damaged: its checksum does not fit."
-    assert refusal(data[:20]) == "The sketch is damaged: its checksum does not fit."
+    assert refusal(data[:-1]) == "The sketch is damaged: its contents do not match its checksum."
+    assert refusal(data[:20]) == "The sketch is damaged: its contents do not match its checksum."
     assert refusal(data[:8] + b"\2" + data[9:]) == (
         "The sketch was written by a newer hushcount (format 2, this one reads up to 1)."
     )
-    misfit = "The sketch is damaged: its parts do not fit together."
+    misfit = "The sketch is damaged: its contents contradict each other."
     assert refusal(sealed(data[:8] + b"\0" + data[9:-32])) == misfit
     assert refusal(sealed(data[:-33])) == misfit
     assert refusal(sealed(data[:-32] + b"x")) == misfit

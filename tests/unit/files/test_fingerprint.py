@@ -8,6 +8,7 @@ import pytest
 
 from hushcount.errors import DataError
 from hushcount.files.fingerprint import (
+    ASSUMED_APART,
     ASSUMED_DISJOINT,
     SAMPLE,
     WHOLE,
@@ -71,4 +72,7 @@ def test_the_same_data_twice_are_refused():
 def test_one_file_under_two_queries_is_an_assumption():
     france, spain = text(["aa"], "WHERE country = 'FR'"), text(["aa"], "WHERE country = 'ES'")
     assert check_disjoint([("fr.hc", france), ("es.hc", spain)]) == (ASSUMED_DISJOINT,)
-    assert check_disjoint([("fr.hc", france), ("x.hc", text(["bb"], "q")), ("y.hc", ""), ("z.hc", "")]) == ()
+    assert check_disjoint([("fr.hc", france), ("x.hc", text(["bb"], "q")), ("y.hc", ""), ("z.hc", "")]) == (
+        ASSUMED_APART,
+    )
+    assert check_disjoint([("a.hc", france)]) == check_disjoint([]) == ()

@@ -70,11 +70,11 @@ def test_a_greater_height_pads(tmp_path):
         ("child,parent\nx,a\na,b\nb,c\nc,a\n", "Hierarchy parents:regions.csv must have no cycle."),
         (
             "child,parent\na,b\na,c\n",
-            "Parent table regions.csv must have one parent per child, not so in row 3.",
+            "Parent table regions.csv names a second parent for a child in row 3.",
         ),
         (
             "child,parent\na,b\na,\n",
-            "Parent table regions.csv must have one parent per child, not so in row 3.",
+            "Parent table regions.csv names a second parent for a child in row 3.",
         ),
         ("child,parent\na\n", "Parent table regions.csv must have a child and a parent in row 2."),
         ("child,parent\na,b,c\n", "Parent table regions.csv must have a child and a parent in row 2."),

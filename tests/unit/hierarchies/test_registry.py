@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import DataError, ParameterError
+from hushcount.hierarchies.addresses import Ipv4
 from hushcount.hierarchies.base import IntegerHierarchy, check_on_bad, good_leaves
 from hushcount.hierarchies.dates import Date
-from hushcount.hierarchies.ipv4 import Ipv4
 from hushcount.hierarchies.registry import FORMS, named_hierarchy, parse_hierarchy
 from hushcount.sketches.leaves import count_leaves
 

@@ -10,10 +10,11 @@ import pytest
 import hushcount as hc
 from hushcount.errors import DataError, ParameterError, SketchFileError
 from hushcount.jobs import checkpoints
-from hushcount.jobs.origin import Origin, Position
-from hushcount.jobs.run import Request, open_run
+from hushcount.jobs.checkpoints import Origin, Position
+from hushcount.jobs.request import Request
+from hushcount.jobs.run import open_run
 from hushcount.jobs.settings import ReleaseSettings, new_sketch
-from hushcount.jobs.sketch_files import release_sketch, write_sketch
+from hushcount.jobs.sketch_files import release_sketches, write_sketch
 from hushcount.sources.open import open_source
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -22,8 +23,8 @@ FIELD = "CASE WHEN i % 7 = 0 THEN NULL ELSE 'key' || (hash(i) % 1000 * (hash(i) 
 
 
 ANOTHER_SKETCH = (
-    "Checkpoint run.hc is of another sketch (mechanism, hierarchy, counters or budget);"
-    " remove it to start anew."
+    "run.hc was saved for another sketch (mechanism, hierarchy, counters or budget), so it"
+    " cannot be resumed. Delete it to start again."
 )
 
 
@@ -109,8 +110,8 @@ def stopped_run():
 def test_other_data_is_refused():
     stopped_run()
     text = (
-        "Checkpoint run.hc is of other data (file, modification time, column, type or query);"
-        " remove it to start anew."
+        "run.hc was saved for other data (file, modification time, column, type or query), so it"
+        " cannot be resumed. Delete it to start again."
     )
     for options in ({"column": "n"}, {"column": "item", "key_type": "text"}):
         with pytest.raises(DataError) as caught:
@@ -151,7 +152,7 @@ def test_another_envelope_is_refused_before_counting():
 def test_an_unfinished_run_is_not_released():
     stopped_run()
     with pytest.raises(DataError) as caught:
-        release_sketch("run.hc", ReleaseSettings(**BUDGET))
+        release_sketches(["run.hc"], ReleaseSettings(**BUDGET))
     assert str(caught.value) == "run.hc is the checkpoint of an unfinished run; finish that run first."
 
 
@@ -174,7 +175,7 @@ def test_a_failed_output_keeps_the_checkpoint(monkeypatch):
     def full(*_, **__):
         raise DataError("Cannot write t.csv: no space left on device.")
 
-    monkeypatch.setattr(hc.Release, "write", full)
+    monkeypatch.setattr(hc.Release, "prepare", full)
     with pytest.raises(DataError):
         hc.top("a.parquet", column="item", checkpoint="run.hc", output="t.csv", **BUDGET)
     assert os.path.exists("run.hc")

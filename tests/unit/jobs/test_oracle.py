@@ -7,7 +7,7 @@ import pytest
 
 import hushcount as hc
 from hushcount.errors import DataError, NotProvedError, ParameterError
-from hushcount.jobs.oracle import merge_oracles
+from hushcount.jobs.sketch_files import merge_oracles
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 KEYS = ["tea"] * 900 + ["milk"] * 600 + [f"rare{i}" for i in range(50)]
@@ -134,3 +134,58 @@ def test_top_by_an_envelope():
         "The data hold more than max_events = 100 events, so nothing was released;"
         " this message itself reveals that, outside the guarantee."
     )
+
+
+VISITS = pa.table(
+    {
+        "user": [user for user in range(3000) for _ in range(2)] + [None, 1],
+        "page": [f"page {user % 3 + more}" for user in range(3000) for more in range(2)] + ["page 0", None],
+    }
+)
+USERS = {"column": "page", "user": "user", "max_keys": 2, "width": 256}
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_users_are_counted_and_protected(delta, tmp_path):
+    oracle = hc.oracle(VISITS, epsilon=1.0, delta=delta, output=tmp_path / "o.hc", **USERS)
+    assert oracle.guarantee.unit.name == "user"
+    assert oracle.guarantee.mechanism == "noisy cells of Count-Min, each user once per cell"
+    assert (oracle.guarantee.delta == 0) == (delta is None)
+    assert ("sigma" in oracle.guarantee.parameters) == (delta is not None)
+    table = oracle.estimate(["page 0", "page 1", "page 3", "nobody"], confidence=1 - 1e-9).to_pylist()
+    for row, truth in zip(table, [1000, 2000, 1000, 0], strict=True):
+        assert row["lower"] <= truth <= row["upper"]
+    again = hc.Oracle.load(tmp_path / "o.hc")
+    assert again.interval() == oracle.interval()
+    assert hc.verify(oracle.to_json().encode()).holds
+    assert oracle.notes[2:4] == (
+        "Of each user at most 2 different keys, each once, are kept, picked by a keyed hash of user and key.",
+        "count is a number of users. A user with several keys in one cell counts once there.",
+    )
+
+
+def test_oracles_of_users_add_up_if_nobody_is_in_two():
+    first = hc.oracle(VISITS, epsilon=1.0, **USERS)
+    like = {name: value for name, value in USERS.items() if name != "width"}
+    both = first.merge(hc.oracle(VISITS, epsilon=1.0, like=first, **like))
+    assert both.guarantee.assumptions[-1] == "no user is in more than one of the merged oracles"
+    (row,) = both.estimate(["page 1"], confidence=1 - 1e-9).to_pylist()
+    assert row["lower"] <= 4000 <= row["upper"]
+    assert both.interval()[1] > first.interval()[1]
+    with pytest.raises(ParameterError, match="same privacy unit, got user and event"):
+        first.merge(hc.oracle(["page 1"], epsilon=1.0, like=first))
+    signed = hc.oracle(["page 1"], epsilon=1.0, delta=1e-6, width=256)
+    with pytest.raises(ParameterError, match="kind must be count-min with user"):
+        hc.oracle(VISITS, epsilon=1.0, delta=1e-6, like=signed, **like)
+
+
+def test_users_that_an_oracle_cannot_use():
+    for more, text in {
+        "max_keys": "max_keys must be at least 1, got 0.",
+        "user": "user must be another column than the keys, got page.",
+    }.items():
+        with pytest.raises(ParameterError) as caught:
+            hc.oracle(VISITS, epsilon=1.0, **USERS | {more: 0 if more == "max_keys" else "page"})
+        assert str(caught.value) == text
+    with pytest.raises(ParameterError, match="a sketch has its own kind, size, hash key and keys"):
+        hc.oracle(hc.CountMin(max_weight=1), epsilon=1.0, user="user", max_keys=2)

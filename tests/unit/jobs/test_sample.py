@@ -1,6 +1,7 @@
 """`hc.sample` in the library: the sample, its table, and refusals before anything is read."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import hushcount as hc
@@ -115,3 +116,24 @@ def test_more_events_than_the_public_bound():
     assert refusal(KEYS, DataError, rate=0.1, max_events=100).startswith(
         "The data hold more than max_events = 100 events, so nothing was released;"
     )
+
+
+def test_a_sample_of_users():
+    visits = {
+        "user": [user for user in range(3000) for _ in range(3)],
+        "page": [f"page {(user + more) % 4}" for user in range(3000) for more in (0, 0, 1)],
+    }
+    asked = {"column": "page", "user": "user", "max_keys": 2, "rate": 1.0, "epsilon": 1.0, "delta": 1e-6}
+    release = hc.sample(pa.table(visits), confidence=1 - 1e-9, **asked)
+    assert release.guarantee.unit.name == "user"
+    shares = {name: release.guarantee.parameters[name] for name in ("max_keys", "key_epsilon", "key_delta")}
+    assert shares["max_keys"] == 2
+    assert 0.499999 < shares["key_epsilon"] < 0.5
+    assert 4.99999e-7 < shares["key_delta"] < 5e-7
+    rows = release.table.to_pylist()
+    assert sorted(row["key"] for row in rows) == [f"page {page}" for page in range(4)]
+    assert all(row["lower"] <= 1500 <= row["upper"] for row in rows)
+    assert release.counted.noun == "users"
+    with pytest.raises(ParameterError) as caught:
+        hc.sample(pa.table(visits), checkpoint="x", **asked)
+    assert str(caught.value).startswith("checkpoint cannot be combined with user:")

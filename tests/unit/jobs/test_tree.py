@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 
 import hushcount as hc
+from hushcount.accounting.filter import Filter
+from hushcount.accounting.ledger import Ledger
 from hushcount.errors import DataError, ParameterError
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-9}
@@ -131,8 +133,8 @@ def test_a_stopped_run_continues(tmp_path):
     assert checkpoint.exists()
     text = refusal(data, DataError, **{**options, "checkpoint": checkpoint, "hierarchy": "path/3"})
     assert text == (
-        f"Checkpoint {checkpoint} is of another sketch (mechanism, hierarchy, counters or budget);"
-        " remove it to start anew."
+        f"{checkpoint} was saved for another sketch (mechanism, hierarchy, counters or budget), so it"
+        " cannot be resumed. Delete it to start again."
     )
     release = hc.tree(data, checkpoint=checkpoint, **options)
     assert near(release)[("/shop", None)] == (8000, 17000)
@@ -149,11 +151,11 @@ REFUSED = {
     ),
     "no threshold": (
         {"threshold": None},
-        r"^Give either threshold or share, got threshold = None and share = None\.$",
+        r"^Give either threshold, a count, or share, a fraction of max_events, but not both\.$",
     ),
     "both": (
         {"share": 0.1},
-        r"^Give either threshold or share, got threshold = 1000 and share = 0\.1\.$",
+        r"^Give either threshold, a count, or share, a fraction of max_events, but not both\.$",
     ),
     "word": ({"threshold": "many"}, r"^threshold must be a whole number, got 'many'\.$"),
     "bool": ({"threshold": True}, r"^threshold must be a whole number, got True\.$"),
@@ -168,14 +170,14 @@ REFUSED = {
     "method": ({"method": "guess"}, r"^method must be one of offline, streaming, got guess\.$"),
     "counters": (
         {"counters": 9},
-        r"^counters goes with method streaming; offline counts all keys\.$",
+        r'^counters needs method="streaming"; offline counts all keys\.$',
     ),
     "on_bad": ({"on_bad": "guess"}, r"^on_bad must be one of drop, fail, got guess\.$"),
     "plot": ({"plot": "a.png"}, r"^plot must end in \.svg, got a\.png\.$"),
     "output": ({"output": "a.png"}, r"^output must end in one of .*, got a\.png\.$"),
     "checkpoint": (
         {"checkpoint": "a.hc"},
-        r"^checkpoint goes with method streaming; an offline tree begins anew\.$",
+        r'^checkpoint needs method="streaming"; an offline tree starts from the beginning\.$',
     ),
     "low": ({"threshold": 3}, r"^threshold must be at least \d+ for .* got 3\.$"),
     "low for streams": (
@@ -207,3 +209,96 @@ def test_the_least_threshold_is_accepted():
     least = int(text.split()[5])
     assert hc.tree(["/a"], hierarchy="path/2", threshold=least, **BUDGET).threshold == least
     assert str(least) in refusal(threshold=least - 1)
+
+
+FLOWS = pa.table(
+    {
+        "user": [user for user in range(2000) for _ in range(3)] + [None, 1],
+        "src": [f"10.0.{user % 2}.{host}" for user in range(2000) for host in range(3)] + ["10.0.0.1", None],
+    }
+)
+USERS = {"hierarchy": "ipv4/8", "column": "src", "user": "user"}
+
+
+def test_users_count_once_per_node():
+    release = hc.tree(FLOWS, max_keys=3, threshold=500, by_level=True, **USERS, **BUDGET)
+    totals = {row["node"]: round(row["total"], -2) for row in release.table.to_pylist()}
+    assert totals["*"] == totals["10.0.0.0/16"] == 2000
+    assert totals["10.0.0.0/24"] == totals["10.0.0.1"] == 1000
+    assert release.guarantee.unit.name == "user"
+    assert release.notes[-1] == (
+        "total is the number of users below a node, each once; at most 3 keys of each user are kept."
+    )
+
+
+def test_the_route_that_publishes_smaller_counts_is_taken_and_the_other_named():
+    release = hc.tree(FLOWS, max_keys=3, threshold=500, **USERS, **BUDGET)
+    assert release.guarantee.mechanism == "Gaussian noise on the count of every node"
+    routes = [note for note in release.notes if note.startswith(("Route", "Not taken"))]
+    assert routes == [
+        "Route nodes: users of every node, each once per node, Gaussian noise for all nodes of a user:"
+        " publishes a node of 533 users with probability 0.95.",
+        "Not taken, group: rows of users, noise for all rows of a user together: publishes a node of 535 rows"
+        " with probability 0.95.",
+    ]
+    few = hc.tree(FLOWS, max_keys=2, threshold=500, **USERS, **BUDGET | {"epsilon": 8.0})
+    assert few.guarantee.mechanism == "noisy residuals of a hierarchy for groups of 2 rows"
+
+
+def test_one_key_per_user_is_one_row_per_user():
+    """The mechanism of events, unchanged: one row of a user is one event."""
+    alone = hc.tree(FLOWS, max_keys=1, threshold=300, **USERS, **BUDGET)
+    rows = hc.tree(FLOWS, hierarchy="ipv4/8", column="src", threshold=300, **BUDGET)
+    same = ("mechanism", "theorem", "proof", "parameters", "epsilon", "delta")
+    assert [getattr(alone.guarantee, name) for name in same] == [
+        getattr(rows.guarantee, name) for name in same
+    ]
+    assert alone.guarantee.unit.name == "user"
+    assert round(sum(alone.residuals.to_pylist()), -3) <= 2000
+    assert alone.notes[-1] == "total is the number of users whose one kept key is below."
+
+
+def test_users_of_one_pass():
+    release = hc.tree(FLOWS, max_keys=3, threshold=900, method="streaming", **USERS, **BUDGET)
+    assert release.guarantee.mechanism == "floor release of every level for groups of 3 rows"
+    assert "total is the number of rows kept, not of users; at most 3 rows of each user." in release.notes
+
+
+def test_events_by_level():
+    release = hc.tree(VISITS, hierarchy="path/2", threshold=1000, by_level=True, **BUDGET)
+    totals = {row["node"]: round(row["total"], -2) for row in release.table.to_pylist()}
+    about = {"/about": 7000, "/about/·": 7000}
+    assert totals == {"*": 24000, "/shop": 17000, "/shop/tea": 9000, **about}
+    assert release.guarantee.unit.name == "event"
+
+
+def test_users_that_cannot_be_used_are_refused_before_anything_is_read():
+    asked = {"hierarchy": "ipv4/8", "user": "u", "column": "k"}
+    assert refusal(**asked) == "max_keys must be given with user to count users; it has no default."
+    assert refusal(**asked, max_keys=0) == "max_keys must be at least 1, got 0."
+    assert refusal(max_keys=2) == "max_keys limits what each user contributes, so it needs user, a column."
+    assert refusal(**asked, max_keys=8, threshold=20) == (
+        "threshold must be at least 209 for users of at most 8 keys at this epsilon and delta, got 20."
+    )
+    assert refusal(by_level=True, method="streaming") == (
+        'by_level needs method="offline", which counts all nodes of every level.'
+    )
+    assert refusal(**asked, max_keys=2, checkpoint="x").startswith("checkpoint cannot be combined with user:")
+    assert refusal(FLOWS, **asked | {"user": "src", "column": "src"}, max_keys=2) == (
+        "user must be another column than the keys, got src."
+    )
+    sketch = hc.HierarchySketch("path/2")
+    assert refusal(sketch, user="u", max_keys=2) == (
+        "a HierarchySketch has been counted; leave out user, max_keys and by_level."
+    )
+
+
+def test_users_in_a_ledger_and_in_a_file(tmp_path):
+    ledger = tmp_path / "ledger.db"
+    Ledger(ledger).init("flows", Filter.fixed(2, "1e-6"), "user")
+    again = {"max_keys": 3, "threshold": 500, "ledger": ledger, "dataset": "flows", "run_id": "one"}
+    first = hc.tree(FLOWS, output=tmp_path / "tree.json", **again, **USERS, **BUDGET)
+    assert hc.tree(FLOWS, **again, **USERS, **BUDGET).table == first.table
+    assert hc.read_release(tmp_path / "tree.json").table == first.table
+    found = hc.verify(tmp_path / "tree.json", ledger=ledger)
+    assert found.holds

@@ -32,7 +32,10 @@ def bounds(release, key):
 @pytest.mark.parametrize(
     ("options", "route"),
     [
-        ({"max_keys": 4}, "group"),
+        ({"max_keys": 4}, "exact"),
+        ({"max_keys": 4, "counters": 1000}, "group"),
+        ({"max_keys": 4, "mechanism": "gaussian"}, "exact"),
+        ({"max_keys": 4, "mechanism": "truncated-geometric"}, "exact"),
         ({"max_keys": 4, "exact": True}, "exact"),
         ({"max_keys": 4, "mechanism": "gaussian", "counters": 16}, "pamg"),
         ({"max_keys": 1000, "counters": 16}, "pamg"),
@@ -93,8 +96,18 @@ def test_the_route_is_a_function_of_public_numbers(max_keys, exact):
     assert plan.route == min(routes, key=lambda route: route.reliable)
     assert set(plan.others) == set(routes) - {plan.route}
     taken, *others = plan.notes()
-    assert taken == f"Route {plan.route.name}: {plan.route.sentence}."
+    assert taken == f"Route {plan.route.name}: {plan.route.said('users')}."
     assert all(str(other.reliable) in note for other, note in zip(plan.others, others, strict=True))
+
+
+def test_the_number_of_keys_is_chosen_from_the_data():
+    release = hc.top(held(), column="key", user="user", max_keys="auto", **BUDGET)
+    chosen = release.guarantee.parameters["max_keys"]
+    assert chosen in {1, 2, 4, 8, 16, 32, 64, 128, 256}
+    assert set(release.keys.column("key").to_pylist()) == {"tea", "milk", "salt"}
+    assert any(note.startswith(f"max_keys = {chosen} was chosen from the data.") for note in release.notes)
+    assert "max_keys is chosen for 4% of epsilon, and what it kept is said for 1%." in release.notes
+    assert (release.guarantee.epsilon, release.guarantee.delta) == (1.0, 1e-6)
 
 
 def test_bounds():
@@ -115,15 +128,61 @@ def test_bounds():
         ),
         (
             {"user": "user", "max_keys": 3, "exact": True, "domain": ["tea"], "delta": 0},
-            "exact does not go with a public domain; leave out one of them.",
+            "exact cannot be combined with a public domain; leave out one of them.",
         ),
         (
-            {"user": "user", "max_keys": 3, "mechanism": "gaussian", "epsilon": 1e-7},
+            {"user": "user", "max_keys": 3, "mechanism": "gaussian", "epsilon": 1e-7, "counters": 131072},
             "epsilon is too small for mechanism gaussian, got 1e-07.",
         ),
         ({"user": "user", "max_keys": True}, "max_keys must be a whole number, got True."),
         ({"max_keys": 3}, "max_keys limits what each user contributes, so it needs user, a column."),
-        ({"exact": True}, "exact limits what each user contributes, so it needs user, a column."),
+        (
+            {"exact": True, "counters": 100},
+            "counters cannot be combined with exact counts, which are made on disk.",
+        ),
+        (
+            {"exact": True, "checkpoint": "run.hc"},
+            "checkpoint cannot be combined with exact counts, which are made on disk.",
+        ),
+        (
+            {"exact": True, "domain": ["tea"], "delta": 0},
+            "exact cannot be combined with a public domain; leave out one of them.",
+        ),
+        (
+            {"user": "user", "max_keys": "auto", "keep_duplicates": True},
+            "max_keys = auto cannot be combined with keep_duplicates; give a number.",
+        ),
+        (
+            {"user": "user", "max_keys": "auto", "domain": ["tea"], "delta": 0},
+            "domain cannot be combined with max_keys = auto; leave out one of them.",
+        ),
+        (
+            {"user": "user", "max_keys": "auto", "counters": 100},
+            "counters cannot be combined with max_keys = auto; leave out one of them.",
+        ),
+        (
+            {"user": "user", "max_keys": "auto", "mechanism": "gaussian"},
+            "mechanism cannot be combined with max_keys = auto; leave out one of them.",
+        ),
+        (
+            {"user": "user", "max_keys": "auto", "epsilon": 1e-5},
+            "epsilon must be at least 0.0002048 for max_keys = auto, got 1e-05.",
+        ),
+        ({"user": "user", "max_keys": "many"}, "max_keys must be a whole number, got 'many'."),
+        ({"min_users": 5}, "min_users limits what each user contributes, so it needs user, a column."),
+        ({"user": "user", "max_keys": 3, "min_users": 0}, "min_users must be at least 1, got 0."),
+        (
+            {"user": "user", "max_keys": 3, "min_users": 5, "keep_duplicates": True},
+            "min_users is for counting users; leave out keep_duplicates and events.",
+        ),
+        (
+            {"user": "user", "max_keys": 3, "min_users": 5, "mechanism": "floor"},
+            "min_users is proved for exact counts only; leave out counters and mechanism.",
+        ),
+        (
+            {"user": "user", "max_keys": 3, "min_users": 5, "domain": ["tea"], "delta": 0},
+            "min_users cannot be combined with a public domain; leave out one of them.",
+        ),
         (
             {"count": "events"},
             "max_keys, max_events_per_user and count are for users, so they need user, a column.",
@@ -135,11 +194,11 @@ def test_bounds():
         ),
         (
             {"user": "user", "count": "events", "max_keys": 3, "max_events_per_user": 3},
-            "max_keys does not go with counting events; give max_events_per_user.",
+            "max_keys cannot be combined with counting events; give max_events_per_user.",
         ),
         (
             {"user": "user", "max_keys": 3, "max_events_per_user": 3},
-            "max_events_per_user does not go with counting users; give max_keys.",
+            "max_events_per_user cannot be combined with counting users; give max_keys.",
         ),
         (
             {"user": "user", "max_keys": 3, "exact": True, "keep_duplicates": True},
@@ -148,11 +207,11 @@ def test_bounds():
         ({"user": "who", "max_keys": 3}, "Column 'who' is not in the table; it has: key, user."),
         (
             {"user": "user", "max_keys": 3, "mechanism": "pmg"},
-            "mechanism must be one of floor, gaussian with user, got pmg.",
+            "mechanism must be one of floor, gaussian, correlated, truncated-geometric with user, got pmg.",
         ),
         (
             {"user": "user", "max_keys": 3, "mechanism": "gaussian", "keep_duplicates": True},
-            "mechanism must be floor where a user's rows are counted, got gaussian.",
+            "mechanism must be floor if rows of users are counted, got gaussian.",
         ),
         (
             {"user": "user", "max_keys": 3, "checkpoint": "run.hc"},

@@ -170,3 +170,21 @@ def test_rows_that_share_one_long_value_take_little_memory(shared):
     assert str(caught.value) == text
     sketch.update(keys.slice(0, 1000))
     assert sketch.total == 1000
+
+
+@pytest.mark.parametrize(
+    "missing", [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+)
+def test_what_is_missing_is_null_in_every_container(missing):
+    values = ["a", missing, "b"]
+    containers = (
+        values,
+        iter(values),
+        np.array(values, object),
+        pd.Series(values, dtype=object),
+        pd.Index(values, dtype=object),
+        pl.Series(values, dtype=pl.Object),
+    )
+    for container in containers:
+        assert [array.to_pylist() for array in key_arrays(container)] == [["a", "b"]]
+    assert column_array("user", values).to_pylist() == ["a", None, "b"]

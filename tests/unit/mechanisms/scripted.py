@@ -26,7 +26,7 @@ class ScriptedLaw:
 
 
 def scripted(mechanism: Any, *noise: int) -> Any:
-    object.__setattr__(mechanism, "law", ScriptedLaw(noise))
+    mechanism.noise = ScriptedLaw(noise)
     return mechanism
 
 

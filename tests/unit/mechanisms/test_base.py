@@ -14,24 +14,25 @@ from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.jobs.release import release
 from hushcount.mechanisms.registry import DEFAULTS, MECHANISMS
 from hushcount.privacy import EVENT, RESULT_ROW, USER, Budget
-from hushcount.shapes import FloorCounters, Histogram, KeyShards, ManyKeys, Public, Shards
+from hushcount.shapes import FloorCounters, Histogram, KeyShards, LimitedKeys, ManyKeys, Public, Shards
 from hushcount.sketches.leaves import count_leaves
 from hushcount.sketches.space_saving import SpaceSaving
 
 FLOORED = FloorCounters(pa.array(["a", "b", "c"]), np.array([1000, 500, 21]), 20, candidates=7, parts=8)
 EXACT = Histogram(pa.array([5, 6, 7]), np.array([1000, 500, 1]))
 MANY = ManyKeys(pa.array(["a", "b", "c"]), np.array([1000, 500, 1]), 7, 7, 8)
+LIMITED = LimitedKeys(MANY.keys, MANY.counts, 7, 7, 8)
 SHARDED = Shards((FLOORED, FLOORED))
-SHAPES = {FloorCounters: FLOORED, Histogram: EXACT, ManyKeys: MANY, Shards: SHARDED}
+SHAPES = {FloorCounters: FLOORED, Histogram: EXACT, ManyKeys: MANY, LimitedKeys: LIMITED, Shards: SHARDED}
 NAMES = (
     "floor, pmg, pmg-paper, pmg-standard, chan, dpss, laplace-threshold, truncated-geometric, public-floor,"
-    " count-min-envelope, count-sketch-envelope, shards, gaussian, laplace, pure, pure-bounded"
+    " count-min-envelope, count-sketch-envelope, shards, gaussian, correlated, laplace, pure, pure-bounded"
 )
 PURE = ("pure", "pure-bounded")
 RELEASED = [name for name in MECHANISMS if MECHANISMS[name].accepts[0] in SHAPES]
 # What a count of 1000, 500 with a floor of 20 is published as: with the floor, above it, or ...
 COUNTED = dict.fromkeys(
-    ("floor", "laplace-threshold", "truncated-geometric", "gaussian", "laplace"), (1000, 500)
+    ("floor", "laplace-threshold", "truncated-geometric", "gaussian", "correlated", "laplace"), (1000, 500)
 )
 HEIGHTS = dict.fromkeys(("pmg", "pmg-paper", "pmg-standard", "chan"), (980, 480))
 EXPECTED = {
@@ -62,7 +63,7 @@ def test_the_shape_picks_the_proved_default() -> None:
     assert release([Sketch(FLOORED), Sketch(FLOORED)], epsilon=1.0, delta=1e-8).guarantee.mechanism == (
         "shard release"
     )
-    assert set(DEFAULTS) == {FloorCounters, Histogram, ManyKeys, Shards, KeyShards}
+    assert set(DEFAULTS) == {FloorCounters, Histogram, ManyKeys, LimitedKeys, Shards, KeyShards}
 
 
 def released(name: str, shape: Any, epsilon: float, delta: float, **options: Any) -> Any:
@@ -103,6 +104,7 @@ def test_an_empty_sketch_releases_nothing(name: str) -> None:
         FloorCounters: floored,
         Histogram: Histogram(*empty),
         ManyKeys: ManyKeys(*empty, 7),
+        LimitedKeys: LimitedKeys(*empty, 7, 7, 8),
         Shards: Shards((floored, floored)),
     }
     assert len(released(name, shapes[MECHANISMS[name].accepts[0]], 1.0, 1e-8, max_events=1000)) == 0
@@ -144,8 +146,8 @@ def test_a_shape_without_proof_is_refused_with_the_way_out() -> None:
 
 def test_mechanisms_of_many_keys_refuse_one_stream() -> None:
     assert not_proved(FLOORED, "gaussian") == (
-        "gaussian is proved for merged and user-level sketches, not for a single SpaceSaving or "
-        'MisraGries stream; use mechanism="floor" for one stream, or release'
+        "gaussian is proved for merged and user-level sketches or exact counts, not for a single "
+        'SpaceSaving or MisraGries stream; use mechanism="floor" for one stream, or release'
         " shards with hc.release(shards)."
     )
     assert not_proved(MANY, "floor") == (

@@ -11,7 +11,7 @@ from scipy import stats
 from tests.seeded_bits import DictatedBits, SeededBits
 
 from hushcount.noise import extremes
-from hushcount.noise.binomial import BinomialLaw, binomial
+from hushcount.noise.binomial import BinomialDistribution, binomial
 from hushcount.noise.expansions import exp_interval
 from hushcount.noise.extremes import WHOLE, TailCut, all_draws, largest_draws, uniforms, wanted_above
 from hushcount.noise.laplace import DiscreteLaplace
@@ -32,7 +32,7 @@ def exact_cdf(trials, p, b):
 def test_digits_of_the_distribution_are_exact(trials, exponent):
     low, _ = exp_interval(exponent, 400)
     p = Fraction(low, 1 << 400)  # off by less than 2^-399
-    law = BinomialLaw(trials, certain(exponent))
+    law = BinomialDistribution(trials, certain(exponent))
     for b in range(trials):
         assert law.cumulative(b).leading(128) == math.floor(exact_cdf(trials, p, b) * (1 << 128))
 
@@ -41,21 +41,21 @@ def test_digits_for_very_many_trials():
     """2^60 trials with mean 8: Poisson to 1e-17, and to 3e-16 by the formula of scipy."""
     trials = 1 << 60
     exponent = Fraction(60 * math.log(2) - math.log(8))
-    law = BinomialLaw(trials, certain(exponent))
+    law = BinomialDistribution(trials, certain(exponent))
     mean = trials * math.exp(-float(exponent))
     for b in (0, 3, 8, 20):
         assert law.cumulative(b).leading(80) / 2**80 == pytest.approx(stats.poisson.cdf(b, mean), rel=1e-12)
 
 
 def test_a_draw_is_the_least_value_whose_distribution_exceeds_the_uniform():
-    law = BinomialLaw(3, certain(Fraction(1)))
+    law = BinomialDistribution(3, certain(Fraction(1)))
     heads = [law.cumulative(b).leading(64) for b in range(3)]
     words = [0, heads[0] - 1, heads[0] + 1, heads[1] + 1, heads[2] + 1, (1 << 64) - 2]
     assert law.sample(6, DictatedBits([words])).tolist() == [0, 0, 1, 2, 3, 3]
 
 
 def test_a_tie_is_settled_by_further_digits():
-    law = BinomialLaw(3, certain(Fraction(1)))
+    law = BinomialDistribution(3, certain(Fraction(1)))
     head = law.cumulative(1).leading(64)
     nexts = law.cumulative(1).leading(128) & ((1 << 64) - 1)
     assert law.sample(1, DictatedBits([[head], [nexts - 1]])).tolist() == [1]

@@ -220,6 +220,6 @@ def test_sizes(law):
 
 
 def test_floats_are_taken_exactly():
-    assert DiscreteLaplace(0.1).exact_epsilon == Fraction(0.1) != Fraction(1, 10)
+    assert DiscreteLaplace(0.1).exact_epsilon == Fraction(1, 10) < Fraction(0.1)
     assert DiscreteGaussian(np.float64(0.1)).exact_sigma == Fraction(0.1)
     assert DiscreteLaplace(np.int64(2)).exact_epsilon == 2

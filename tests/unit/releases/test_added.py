@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,8 +16,8 @@ from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.jobs.release import release
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.privacy import RESULT_ROW
+from hushcount.releases.accuracy import hidden
 from hushcount.releases.added import add_releases
-from hushcount.releases.reliable import hidden
 from hushcount.sketches.tracked import TrackedSketch
 
 
@@ -136,6 +138,27 @@ def test_what_cannot_be_added_is_refused():
     )
 
 
+def test_copies_of_a_release_are_recognised(tmp_path):
+    """Before, a file that was read twice was counted twice."""
+    twice = "releases must be of disjoint data, got the same release twice."
+    one, other = (hc.top(["tea"] * 900, epsilon=1.0, delta=1e-6, counters=8) for _ in "ab")
+    one.write(tmp_path / "one.json")
+    read, again = (hc.read_release(tmp_path / "one.json") for _ in "ab")
+    assert read.made.id == one.made.id != other.made.id
+    assert refused(ParameterError, [read, again]) == twice
+    assert (
+        refused(ParameterError, [one, again.with_notes("a note").named("shop").at_confidence(0.9)]) == twice
+    )
+    total = add_releases([one, other])
+    assert refused(ParameterError, [total, read]) == twice
+    assert refused(ParameterError, [hc.read_release(total.to_json().encode()), read]) == twice
+    earlier = [replace(copy, made=replace(copy.made, id=None)) for copy in (read, again, other)]
+    assert refused(ParameterError, earlier[:2]) == twice
+    assert add_releases([total, *(hc.top(["tea"] * 900, epsilon=1.0, delta=1e-6) for _ in "ab")])
+    nothing = [hc.top(["tea"], epsilon=1.0, delta=1e-6) for _ in "ab"]
+    assert len(add_releases([replace(copy, made=None) for copy in nothing])) == 0
+
+
 def test_trees_are_not_added_and_the_reason_is_given():
     """Before, an AttributeError."""
     text = (
@@ -148,3 +171,16 @@ def test_trees_are_not_added_and_the_reason_is_given():
     assert refused(ParameterError, [release_of([("a", 50)]), 3]) == (
         "releases must be a list of releases, got int in it."
     )
+
+
+def test_releases_read_from_files_have_the_same_domain_as_others():
+    domain = [f"key {number}" for number in range(9)]
+    made = [
+        hc.top(["key 1"] * 900, epsilon=1.0, delta=0, domain=domain, max_events=9000, counters=8)
+        for _ in "ab"
+    ]
+    fresh = add_releases(made).table
+    read = [hc.read_release(release.to_json().encode()) for release in made]
+    assert fresh["upper"].null_count == 0
+    assert add_releases(read).table == fresh
+    assert add_releases([made[0], read[1]]).table == fresh

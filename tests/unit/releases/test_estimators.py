@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor
 from hushcount.privacy import Budget
 from hushcount.releases.estimators import (
@@ -25,7 +25,7 @@ COUNTS = np.arange(1, 60)
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_most_likely_counts_maximise_the_column(scheme):
-    law = SampleLaw.of(BUDGET, scheme)
+    law = SampleDistribution.of(BUDGET, scheme)
     rows = [law.row(count) for count in range(1, 200)]
     for value in (1, 2, 7, 30, 80):
         column = [dict(zip(v.tolist(), p.tolist(), strict=True)).get(value, 0.0) for v, p in rows]
@@ -35,7 +35,7 @@ def test_most_likely_counts_maximise_the_column(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_bounds_of_the_count_hold_as_often_as_they_say(scheme):
-    law = SampleLaw.of(BUDGET, scheme)
+    law = SampleDistribution.of(BUDGET, scheme)
     for count in (3, 10, 25, 60, 150):
         values, probabilities = law.row(count)
         low, high = law.bounds(values, 0.05)
@@ -45,7 +45,7 @@ def test_bounds_of_the_count_hold_as_often_as_they_say(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_biased_down_never_overestimates_and_does_not_decrease(scheme):
-    law = SampleLaw.of(BUDGET, scheme)
+    law = SampleDistribution.of(BUDGET, scheme)
     estimator = biased_down(law, identity, 59)
     assert (np.diff(estimator.table) >= 0).all()
     assert (estimator.table >= 0).all()
@@ -53,7 +53,7 @@ def test_biased_down_never_overestimates_and_does_not_decrease(scheme):
 
 
 def test_unbiased_has_no_bias_negative_values_and_a_huge_variance():
-    law = SampleLaw.of(BUDGET)
+    law = SampleDistribution.of(BUDGET)
     estimator = unbiased(law, identity, 20)
     result = moments(law, estimator, identity, np.arange(1, 21))
     assert np.abs(result.bias).max() < 1e-3
@@ -64,7 +64,7 @@ def test_unbiased_has_no_bias_negative_values_and_a_huge_variance():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_maximum_likelihood_loses_its_bias_with_the_count(scheme):
-    law = SampleLaw.of(BUDGET, scheme)
+    law = SampleDistribution.of(BUDGET, scheme)
     result = moments(law, MaximumLikelihood(law, identity), identity, np.array([1, 10, 30, 100, 300]))
     assert result.bias[0] == pytest.approx(-1, abs=0.1)
     assert abs(result.bias[-1]) < 1
@@ -76,7 +76,7 @@ def test_maximum_likelihood_loses_its_bias_with_the_count(scheme):
 @pytest.mark.parametrize("power", [0, 1, 2])
 def test_biased_down_serves_every_count(scheme, power):
     """Never above g but for the interpolation between counts, and close to it for large ones."""
-    law = SampleLaw.of(Budget(1.0, 1e-6), scheme)
+    law = SampleDistribution.of(Budget(1.0, 1e-6), scheme)
 
     def g(counts):
         return counts**power
@@ -92,7 +92,7 @@ def test_biased_down_serves_every_count(scheme, power):
 
 def test_unbiased_is_refused_where_rounding_errors_outgrow_it():
     """Its table grows exponentially: at 300 it held 1e66."""
-    law = SampleLaw.of(BUDGET)
+    law = SampleDistribution.of(BUDGET)
     assert np.abs(unbiased(law, identity, 20).table).max() < 1e7
     for largest in (40, 300, 5000):
         with pytest.raises(ParameterError, match=r'^estimator "unbiased" cannot be computed for counts this'):
@@ -100,7 +100,7 @@ def test_unbiased_is_refused_where_rounding_errors_outgrow_it():
 
 
 def test_rows_of_many_counts_equal_those_of_each():
-    law = SampleLaw.of(BUDGET, Pps(0.01))
+    law = SampleDistribution.of(BUDGET, Pps(0.01))
     counts = np.array([1, 3, 50, 700, 90_000])
     for count, row in zip(counts.tolist(), law.rows_at(counts), strict=True):
         values, probabilities = law.row(count)

@@ -9,7 +9,7 @@ from tests.seeded_bits import SeededBits
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
-from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.mechanisms.sampling.schemes import Pps
 from hushcount.privacy import Budget
@@ -44,7 +44,7 @@ def test_sampled_quantiles_stand_for_all_keys():
 
 
 def test_concordance_by_enumeration():
-    law = SampleLaw.of(BUDGET)
+    law = SampleDistribution.of(BUDGET)
     chances = []
     for count in (12, 15):
         values, probabilities = law.row(count)
@@ -60,7 +60,7 @@ def test_concordance_by_enumeration():
 
 
 def test_kendall_tau_grows_with_the_distance_of_the_counts():
-    law = SampleLaw.of(BUDGET)
+    law = SampleDistribution.of(BUDGET)
     near, far = (expected_kendall_tau(law, np.arange(20, 26) * step) for step in (1, 10))
     assert 0 < near < far <= 1
     release = TruncatedGeometric(BUDGET).release(histogram(np.arange(30, 130)), SeededBits(3))

@@ -10,7 +10,7 @@ from tests.unit.releases.tree_example import tree
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import Outputs
 from hushcount.releases.accuracy import Counted
-from hushcount.releases.views.icicle import prepare_icicle
+from hushcount.releases.views.plots import plot_of, prepare_plot
 from hushcount.releases.views.tables import tsv
 
 ROWS = [("b", 10), ("a", 10), ("c", 300), ("d", 1)]
@@ -87,11 +87,11 @@ def test_empty():
 
 def test_json():
     values = json.loads(release_of(ROWS).with_notes("A note.").to_json())
-    assert values["hushcount"] == 1
+    assert values["hushcount"] == 2
     assert values["kind"] == "release"
     assert values["rows"][0] == {"key": "c", "count": 300, "lower": 295, "upper": 302}
     assert values["notes"] == ["A note."]
-    assert values["floor"] == 4
+    assert (values["floor"], values["floors"]) == (4, [4])
     assert values["guarantee"]["protects"] == "one event, not one person"
     assert values["accuracy"]["simultaneous_below"] == 9
 
@@ -105,7 +105,7 @@ def test_write(tmp_path):
         parquet.read_table(tmp_path / "t.parquet").drop_columns([]).to_pydict() == release.table.to_pydict()
     )
     metadata = json.loads(parquet.read_schema(tmp_path / "t.parquet").metadata[b"hushcount"])
-    assert metadata["guarantee"]["epsilon"] == 1.0
+    assert metadata["guarantee"]["epsilon"] == "1"
     assert json.loads((tmp_path / "t.json").read_text())["rows"][1]["key"] == "c\nd"
     assert sorted(os.listdir(tmp_path)) == ["t.csv", "t.json", "t.parquet", "t.tsv"]
 
@@ -152,7 +152,7 @@ def test_files_of_one_run_appear_together(tmp_path):
     release = release_of(ROWS)
     with Outputs() as outputs:
         release.prepare(tmp_path / "t.csv", outputs)
-        prepare_icicle(tree(), tmp_path / "t.svg", outputs)
+        prepare_plot(plot_of(tree()), tmp_path / "t.svg", outputs)
         assert not (tmp_path / "t.csv").exists()
         outputs.commit()
         assert sorted(path.name for path in tmp_path.glob("t.*")) == ["t.csv", "t.svg"]
@@ -193,7 +193,9 @@ def test_pandas():
 
 
 def test_short_in_words():
-    assert repr(release_of(ROWS)) == "<Release of 4 rows: (1, 1e-08)-DP for one event, by floor release>"
+    assert repr(release_of(ROWS)).splitlines()[0] == (
+        "Release of 4 rows: (1, 1e-08)-differential privacy for one event, by floor release"
+    )
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.int8(), pa.binary(3)])

@@ -7,17 +7,18 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.reference.sums import sum_accuracy
 from tests.seeded_bits import SeededBits
 
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.mechanisms.histograms.laplace import LaplaceThreshold
 from hushcount.mechanisms.histograms.truncated_geometric import PublicFloorRelease, TruncatedGeometric
-from hushcount.mechanisms.sampling.law import SampleLaw
+from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.mechanisms.sampling.schemes import Pps
 from hushcount.privacy import Budget
 from hushcount.releases.estimators import MaximumLikelihood
-from hushcount.releases.sums import SumEstimate, identity, moments, sum_accuracy
+from hushcount.releases.sums import SumEstimate, identity, moments
 from hushcount.shapes import FloorCounters, Histogram, Public
 
 BUDGET = Budget(0.5, 1e-3)
@@ -29,7 +30,7 @@ def histogram(counts: np.ndarray) -> Histogram:
 
 def test_expected_sums_equal_the_average_of_releases():
     counts = np.repeat([8, 20, 45, 200], 250)
-    law = SampleLaw.of(BUDGET, Pps(0.02))
+    law = SampleDistribution.of(BUDGET, Pps(0.02))
     expected = sum_accuracy(law, MaximumLikelihood(law, identity), identity, counts)
     mechanism, estimator = PrivateSample(BUDGET, scheme=Pps(0.02)), MaximumLikelihood(law, identity)
     releases = [mechanism.release(histogram(counts), SeededBits(seed)) for seed in range(40)]
@@ -58,7 +59,7 @@ def test_a_release_sums_what_a_predicate_selects():
 
 def test_bias_and_variance_are_interpolated_between_many_counts():
     counts = np.arange(30, 1030)
-    law = SampleLaw.of(BUDGET)
+    law = SampleDistribution.of(BUDGET)
     estimator = MaximumLikelihood(law, identity)
     many, few = moments(law, estimator, identity, counts), moments(law, estimator, identity, counts[::200])
     assert many.bias[::200] == pytest.approx(few.bias, abs=0.05)
@@ -76,7 +77,7 @@ def test_keys_that_were_not_sampled_are_in_the_variance():
     """One key in a hundred is published, and each stands for a hundred: so does its variance."""
     counts = np.full(20_000, 100)
     release = PrivateSample(BUDGET, scheme=Pps(1e-4)).release(histogram(counts), SeededBits(1))
-    law = SampleLaw.of(BUDGET, Pps(1e-4))
+    law = SampleDistribution.of(BUDGET, Pps(1e-4))
     actual = sum_accuracy(law, MaximumLikelihood(law, identity), identity, counts)
     assert actual.nrmse == pytest.approx(0.0704, rel=0.01)
     assert release.sum().nrmse == pytest.approx(actual.nrmse, rel=0.1)

@@ -9,6 +9,7 @@ from pyarrow import csv, parquet
 from tests.releases import GUARANTEE
 
 from hushcount.errors import ParameterError
+from hushcount.mechanisms.hierarchy.totals import subtree_sizes
 from hushcount.releases.tree import TreeRelease, TreeRows
 
 # label, level, row of the parent, residual, total
@@ -29,7 +30,7 @@ class SizeError:
     bounded: bool = True
 
     def bounds(self, rows, confidence):
-        width = rows.sizes * (100 if confidence > 0.9 else 1)
+        width = subtree_sizes(rows.parents) * (100 if confidence > 0.9 else 1)
         return rows.totals - width, rows.totals + width if self.bounded else None
 
     def sentences(self, confidence):
@@ -70,7 +71,7 @@ def test_order_is_a_function_of_what_is_published():
 def test_depths_and_sizes():
     rows = release_of(ROWS).rows
     assert rows.depths == [0, 1, 1, 2, 2, 2]
-    assert rows.sizes.tolist() == [6, 1, 4, 1, 1, 1]
+    assert subtree_sizes(rows.parents).tolist() == [6, 1, 4, 1, 1, 1]
 
 
 def test_several_trees_where_the_root_is_not_published():
@@ -115,7 +116,7 @@ def test_empty():
 def test_json():
     values = json.loads(release_of(ROWS).with_notes("A note.").to_json())
     assert {name: values[name] for name in ("hushcount", "kind", "threshold", "hierarchy", "height")} == {
-        "hushcount": 1,
+        "hushcount": 2,
         "kind": "tree",
         "threshold": 50,
         "hierarchy": "ipv4/8",
@@ -151,4 +152,6 @@ def test_write(tmp_path):
 def test_pandas_and_words():
     release = release_of(ROWS)
     assert release.to_pandas()["total"].tolist() == [610, 300, 260, 130, 70, 70]
-    assert repr(release) == "<TreeRelease of 6 nodes: (1, 1e-08)-DP for one event, by floor release>"
+    assert repr(release).splitlines()[0] == (
+        "TreeRelease of 6 nodes: (1, 1e-08)-differential privacy for one event, by floor release"
+    )

@@ -34,7 +34,7 @@ def test_exact_equals_a_counter_while_it_grows(name: str, step: int) -> None:
     sketch = Exact()
     for start in range(0, len(keys), step):
         sketch.update(keys[start : start + step])
-    assert sketch._table._table.counters > 4 * FIRST_COUNTERS
+    assert sketch._table.counters > 4 * FIRST_COUNTERS
     assert counts_in(sketch) == Counter(keys)
     assert sketch.total == len(keys)
     assert sketch.estimate(keys[:50]).tolist() == [Counter(keys)[key] for key in keys[:50]]
@@ -54,7 +54,7 @@ def test_the_number_of_keys_at_the_edge_of_growth() -> None:
 def test_the_clock_may_run_out() -> None:
     sketch = Exact()
     sketch.update([1, 2, 3])
-    sketch._table._table._arrays.state[layout.CLOCK] = layout.LAST_TIME - np.uint64(5)
+    sketch._table._arrays.state[layout.CLOCK] = layout.LAST_TIME - np.uint64(5)
     sketch.update(list(range(300)))
     assert counts_in(sketch) == Counter(range(300)) + Counter([1, 2, 3])
 

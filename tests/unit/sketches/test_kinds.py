@@ -16,7 +16,7 @@ from tests.fuzz.forging import KINDS, MISFIT, NUMBERS, TEXT, filled, put_togethe
 from hushcount.errors import DataError, SketchFileError
 from hushcount.sketches.kinds import load, load_with_position
 
-CHECKSUM = "The sketch is damaged: its checksum does not fit."
+CHECKSUM = "The sketch is damaged: its contents do not match its checksum."
 FOREIGN = "The sketch is not a hushcount sketch."
 
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import ParameterError
-from hushcount.hierarchies.names import path
+from hushcount.hierarchies.components import path
 from hushcount.sketches.leaves import count_leaves, heavy_hitters_by_level, hierarchical_heavy_hitters
 
 KEYS = ["/a/x"] * 5 + ["/a/y"] * 3 + ["/a/z"] * 1 + ["/b/x"] * 2 + ["/c/x"] * 1

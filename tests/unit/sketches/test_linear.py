@@ -22,7 +22,7 @@ from hushcount.files.container import Contents, encode, type_to_text
 from hushcount.keys.memory import key_arrays
 from hushcount.keys.row_hash import RowHash
 from hushcount.sketches.kinds import load
-from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
+from hushcount.sketches.linear import CountMin, CountSketch, UserCountMin, at_least_half
 
 KINDS = [CountMin, CountSketch]
 BOTH = pytest.mark.parametrize("kind", KINDS)
@@ -251,7 +251,7 @@ def test_forged_bytes_are_refused(kind: Any) -> None:
         cells = changes.pop("cells", said.arrays["cells"])
         return lambda: load(encode(Contents(said.kind, {**said.fields, **changes}, {"cells": cells})))
 
-    text = "The sketch is damaged: its parts do not fit together."
+    text = "The sketch is damaged: its contents contradict each other."
     changes: list[dict[str, Any]] = [
         {"depth": 3},
         {"width": 3},
@@ -309,3 +309,32 @@ def test_places_never_change(kind: Any, keys: Any, cells: Any) -> None:
     sketch = kind(depth=2, width=8, seed=1)
     sketch.update(keys, weights=[1, 10, 100])
     assert sketch.shape().cells.tolist() == cells
+
+
+def user_rows(users, keys):
+    return pa.StructArray.from_arrays([pa.array(users), pa.array(keys)], ["user", "key"])
+
+
+def test_users_count_once_per_cell_whatever_the_batches(monkeypatch):
+    users, keys = [1, 1, 1, 2, 2, 3], ["a", "b", "c", "a", "b", "a"]
+    hashing = RowHash("count-min", 3, 2, bytes(32))
+    whole = UserCountMin(hashing, max_keys=3)
+    whole.update(user_rows(users, keys))
+    cells = whole.shape().cells
+    assert cells.max() == 3
+    assert whole.total == 6
+    monkeypatch.setattr("hushcount.sketches.linear.HASHED_TOGETHER", 1)
+    parts = UserCountMin(hashing, max_keys=3)
+    for place in range(6):
+        parts.update(user_rows(users[place : place + 1], keys[place : place + 1]))
+    assert parts.total == 6
+    assert (parts.shape().cells == cells).all()
+    assert parts.key_type == pa.string()
+
+
+def test_users_in_cells_have_a_public_size():
+    sketch = UserCountMin(RowHash("count-min", 5, 4, bytes(32)), max_keys=8)
+    empty = sketch.public()
+    sketch.update(user_rows([1], [7]))
+    assert sketch.public() == empty == sketch.shape().public()
+    assert (empty.moved, empty.unit.rows) == (20, 8)

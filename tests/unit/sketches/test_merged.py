@@ -93,7 +93,7 @@ def test_bytes_bring_back_the_sketch(keys):
 def test_forged_bytes_are_refused():
     merged = sketch_of(hc.SpaceSaving, [1, 2]).merge(sketch_of(hc.SpaceSaving, [3]))
     merged.members = merged.members[:1]
-    with pytest.raises(SketchFileError, match="its parts do not fit together"):
+    with pytest.raises(SketchFileError, match="its contents contradict each other"):
         hc.load(merged.to_bytes())
 
 

@@ -74,7 +74,7 @@ def test_forged_bytes_are_refused() -> None:
     sketch.update(["a", "b", "a"], weights=[1, 1, -1])
     said = sketch.contents()
     cells = said.fields["cells"]
-    text = "The sketch is damaged: its parts do not fit together."
+    text = "The sketch is damaged: its contents contradict each other."
     changes: list[dict[str, Any]] = [
         *({"total": total} for total in (0, 1, 4, "3", 3.0, True)),
         *({"cells": {**cells, "max_weight": weight}} for weight in (None, 2)),

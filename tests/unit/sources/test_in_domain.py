@@ -122,7 +122,7 @@ def test_a_range_of_64_bits_in_text(folder):
 
 
 def test_a_checkpoint_belongs_to_its_domain(folder):
-    from hushcount.jobs.run import Request
+    from hushcount.jobs.request import Request
 
     prints = {
         Request("events.csv", "key", domain=read_domain(domain)).open().fingerprint

@@ -260,7 +260,7 @@ def test_refused_types():
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize("data", [{"a": 1}, {"a"}, b"abc", 5, None, pa.scalar(1)])
+@pytest.mark.parametrize("data", [{"a": 1}, {"a"}, iter({"a"}), b"abc", 5, None, pa.scalar(1)])
 def test_refused_data(data):
     with pytest.raises(ParameterError) as caught:
         open_source(data)

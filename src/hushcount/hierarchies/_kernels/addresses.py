@@ -1,7 +1,11 @@
 """Internet addresses from text to numbers.
 
+Text i is data[offsets[i] : offsets[i + 1]]. An IPv4 address becomes one number, its first part in the highest
+bits. An IPv6 address becomes a row of 16 bytes in network order, because 128 bits are more than a number of
+the machine; rows sort as the addresses do.
+
 Only the canonical forms are taken: no leading zeros, blanks or shortened IPv4 addresses, because programs
-disagree about what those mean. Whatever else a text is, it is malformed, and the kernel says so in a mask.
+disagree about what those mean. All other text is malformed, and the kernel says so in a mask.
 """
 
 from __future__ import annotations
@@ -58,7 +62,7 @@ def hex_digit(octet: Any) -> Any:
 
 @kernel
 def read_group(data: Any, place: Any, end: Any) -> Any:
-    """Return the value of one to four hexadecimal digits, -1 for any other number, and the place behind."""
+    """Return the value of one to four hexadecimal digits, or -1 for fewer or more, and the place after."""
     begin, value = place, np.int64(0)
     while place < end and hex_digit(data[place]) >= 0:
         value = (value << 4) | hex_digit(data[place])
@@ -69,8 +73,8 @@ def read_group(data: Any, place: Any, end: Any) -> Any:
 
 
 @kernel
-def behind_colon(data: Any, place: Any, end: Any) -> Any:
-    """Return the place behind one or two colons, and whether there are two; -1 if malformed."""
+def after_colon(data: Any, place: Any, end: Any) -> Any:
+    """Return the place after one or two colons, and whether there are two; -1 if malformed."""
     if place < end and data[place] != _COLON:
         return np.int64(-1), False
     if place + 1 < end and data[place + 1] == _COLON:
@@ -84,7 +88,7 @@ def read_groups(data: Any, start: Any, end: Any, groups: Any) -> Any:
     count, gap, place = 0, -1, start
     while 0 <= place < end and count < 8:
         if place > start or data[place] == _COLON:
-            place, double = behind_colon(data, place, end)
+            place, double = after_colon(data, place, end)
             if place < 0 or (double and gap >= 0) or (place == start + 1 and not double):
                 return -1, gap
             gap = count if double else gap

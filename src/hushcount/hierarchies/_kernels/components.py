@@ -5,8 +5,11 @@
 
 A zero byte separates components, so that leaves sorted as bytes keep the leaves of a node together. The byte
 0xff, which UTF-8 never has, stands for each component that a key lacks. A key that holds a zero byte, or a
-component that could be mistaken for padding, is malformed. All keys are written into one array, one after
-the other; a malformed key is written over by the next.
+component that could be mistaken for padding, is malformed.
+
+Key i is data[offsets[i] : offsets[i + 1]], and so are leaves in the arrays that are returned. All leaves are
+written into one array, one after the other, because their number of bytes is known only at the end; a
+malformed key is written over by the next. A `span` is the first place of a key and the place after its last.
 """
 
 from __future__ import annotations
@@ -21,12 +24,6 @@ DOMAIN, PATH, ROW = 0, 1, 2
 _U = np.uint64
 _BETWEEN, _MISSING = np.uint8(0), np.uint8(0xFF)
 _HASH, _MINUS, _DOT, _SLASH, _COLON, _QUERY, _AT = 35, 45, 46, 47, 58, 63, 64
-
-
-@kernel
-def room(offsets: Any, depth: Any) -> Any:
-    """Return space for the components of all keys and the bytes between them."""
-    return np.empty(np.int64(offsets[-1]) - np.int64(offsets[0]) + 2 * depth * offsets.size, np.uint8)
 
 
 @kernel
@@ -53,7 +50,10 @@ def in_domain(octet: Any) -> Any:
 
 @kernel
 def put_folded(data: Any, span: Any, out: Any, place: Any) -> Any:
-    """Append one part of a domain name in lower case: the place behind it or -1, and if it is all digits."""
+    """Append one part of a domain name in lower case.
+
+    Return the place after it, or -1 if it is malformed, and whether it has digits only.
+    """
     start, end = span
     digits = True
     for index in range(start, end):
@@ -92,7 +92,7 @@ def put_domain(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
 
 @kernel
 def after_scheme(data: Any, start: Any, end: Any) -> Any:
-    """Return the place behind `scheme://`, or the start where there is no scheme."""
+    """Return the place after `scheme://`, or the start if there is no scheme."""
     place = start
     while place < end:
         octet = data[place]
@@ -106,7 +106,7 @@ def after_scheme(data: Any, start: Any, end: Any) -> Any:
 
 @kernel
 def url_end(data: Any, start: Any, end: Any) -> Any:
-    """Return where the path of a URL ends and a query or fragment begins; -1 where a byte is not allowed."""
+    """Return where the path of a URL ends and a query or fragment begins; -1 if a byte is not allowed."""
     for place in range(start, end):
         octet = data[place]
         if octet in (_QUERY, _HASH):
@@ -118,7 +118,10 @@ def url_end(data: Any, start: Any, end: Any) -> Any:
 
 @kernel
 def put_host(data: Any, span: Any, out: Any, place: Any) -> Any:
-    """Append the host of a URL, in lower case and without the user; the places behind it in both."""
+    """Append the host of a URL, in lower case and without the user.
+
+    Return the places after it, in the key and in `out`.
+    """
     start, end = span
     slash = start
     while slash < end and data[slash] != _SLASH:
@@ -134,7 +137,10 @@ def put_host(data: Any, span: Any, out: Any, place: Any) -> Any:
 
 @kernel
 def put_parts(data: Any, span: Any, levels: Any, out: Any, place: Any) -> Any:
-    """Append what stands between slashes up to a query: the place behind it, or -1, and the level reached."""
+    """Append what stands between slashes up to a query.
+
+    Return the place after it, or -1 if a byte is not allowed, and the level reached.
+    """
     start, end = span
     level, depth = levels
     fresh = True
@@ -182,15 +188,15 @@ def put_path(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
 def put_row(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
     """Append `depth` values, each written as length, colon, bytes, or a minus and a colon for a missing one.
 
-    Return the place behind them, or -1 if the row is malformed.
+    Return the place after them, or -1 if the row is malformed.
     """
     start, end = span
     for level in range(depth):
         length, digits = np.int64(0), 0
+        if level > 0:
+            out[place] = _BETWEEN
+            place += 1
         if end - start >= 2 and data[start] == _MINUS and data[start + 1] == _COLON:
-            if level > 0:
-                out[place] = _BETWEEN
-                place += 1
             out[place] = _MISSING
             place += 1
             start += 2
@@ -201,9 +207,6 @@ def put_row(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
             digits += 1
         if digits == 0 or start == end or data[start] != _COLON or length > end - start - 1:
             return np.int64(-1)
-        if level > 0:
-            out[place] = _BETWEEN
-            place += 1
         start += 1
         if length == 1 and data[start] == _MISSING:
             return np.int64(-1)
@@ -219,7 +222,9 @@ def put_row(data: Any, span: Any, depth: Any, out: Any, place: Any) -> Any:
 @kernel
 def components(form: Any, data: Any, offsets: Any, depth: Any) -> Any:
     """Return the components of keys of one form, their offsets, and which keys are well-formed."""
-    out = room(offsets, depth + 1)
+    # Room for all components, the bytes between them, and padding in place of every component of every key.
+    size = np.int64(offsets[-1]) - np.int64(offsets[0])
+    out = np.empty(size + 2 * (depth + 1) * offsets.size, np.uint8)
     ends = np.zeros(offsets.size, np.int64)
     good = np.zeros(offsets.size - 1, np.bool_)
     for index in range(good.size):

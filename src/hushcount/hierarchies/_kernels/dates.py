@@ -28,7 +28,7 @@ def pack(year: Any, month: Any, day: Any, hours: Any) -> Any:
 
 @kernel
 def digits(text: Any, place: Any, count: Any) -> Any:
-    """Return a number of exactly `count` digits; -1 where there are not so many."""
+    """Return a number of exactly `count` digits; -1 if there are fewer."""
     value = np.int64(0)
     if place + count > text.size:
         return _BAD
@@ -41,7 +41,7 @@ def digits(text: Any, place: Any, count: Any) -> Any:
 
 @kernel
 def after(text: Any, place: Any, mark: Any, largest: Any) -> Any:
-    """Return two digits behind a mark, up to `largest`; -1 where they are not."""
+    """Return the number of two digits after a mark, up to `largest`; -1 if the text has something else."""
     if place >= text.size or text[place] != mark:
         return _BAD
     value = digits(text, place + 1, 2)
@@ -57,8 +57,8 @@ def month_days(year: Any, month: Any) -> Any:
 
 
 @kernel
-def moved(year: Any, month: Any, day: Any, step: Any) -> Any:
-    """Return the next day or the day before, without an hour; -1 beyond the years 0 to 9999."""
+def day_after(year: Any, month: Any, day: Any, step: Any) -> Any:
+    """Return the next day (step 1) or the day before (-1), without an hour; -1 beyond the years 0 to 9999."""
     day += step
     if day == 0:
         month -= 1
@@ -96,7 +96,7 @@ def read_zone(text: Any, place: Any) -> Any:
 
 @kernel
 def read_minutes(text: Any, place: Any) -> Any:
-    """Return the minutes behind an hour (0 without), and the place behind the seconds and their fraction."""
+    """Return the minutes after an hour, 0 if there are none, and the place after the fraction of seconds."""
     if place == text.size or text[place] != _COLON:
         return np.int64(0), place
     minutes, place = after(text, place, _COLON, 59), place + 3
@@ -117,7 +117,7 @@ def read_minutes(text: Any, place: Any) -> Any:
 
 @kernel
 def parse_date(text: Any) -> Any:
-    """Return a packed date in UTC: a year, month, day or time; -1 where the text is none."""
+    """Return a packed date in UTC: a year, month, day or time; -1 if the text is no date."""
     size = text.size
     year, month = digits(text, 0, 4), np.int64(0)
     if year < 0 or size == 4:
@@ -137,7 +137,7 @@ def parse_date(text: Any) -> Any:
         return _BAD
     minutes += 60 * hour - ahead
     step = minutes // 1440
-    date = pack(year, month, day, 0) if step == 0 else moved(year, month, day, step)
+    date = pack(year, month, day, 0) if step == 0 else day_after(year, month, day, step)
     return _BAD if date < 0 else date | ((minutes - 1440 * step) // 60 + 1)
 
 

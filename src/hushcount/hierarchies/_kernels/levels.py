@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled.hashing import copy_bytes
+from hushcount.compiled._kernels.hashing import copy_bytes
 from hushcount.compiled.kernel import kernel
 
 _U = np.uint64

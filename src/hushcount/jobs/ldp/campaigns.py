@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from hushcount.errors import ParameterError
+from hushcount.errors import ParameterError, cannot_read
 from hushcount.files.atomic import check_writable
 from hushcount.ldp import registry
 from hushcount.ldp.wire import encodings
@@ -157,8 +157,7 @@ def _lines(path: str) -> list[str]:
         with open(path, encoding="utf-8") as lines:
             return [line.rstrip("\r\n") for line in lines]
     except OSError as error:
-        reason = (error.strerror or "input/output error").lower()
-        failure = ParameterError(f"Cannot read {path}: {reason}.")
+        failure = ParameterError(cannot_read(path, error))
     except UnicodeDecodeError:
         failure = ParameterError(f"{path} has text that is not valid UTF-8.")
     raise failure

@@ -12,7 +12,7 @@ from hushcount.files.atomic import refuse_same
 from hushcount.privacy import check_confidence
 
 if TYPE_CHECKING:
-    from hushcount.jobs.run import Progress
+    from hushcount.jobs.request import Progress
     from hushcount.releases.release import Release
 
 REPORT_FORMS = ("packed", "hex")
@@ -40,6 +40,12 @@ class AggregateSettings:
         Most rows to publish.
     output:
         File that the table is also written to.
+    plot:
+        SVG file of the counts by rank.
+    report:
+        HTML file with everything in it, for people.
+    source_name:
+        What the data are called, if that is public.
     """
 
     form: str | None = None
@@ -49,6 +55,14 @@ class AggregateSettings:
     confidence: float = 0.95
     limit: int | None = None
     output: str | None = None
+    plot: str | None = None
+    report: str | None = None
+    source_name: str | None = None
+
+    @property
+    def files(self) -> tuple[str | None, str | None, str | None]:
+        """The table, the picture and the report that are asked for."""
+        return self.output, self.plot, self.report
 
 
 def aggregate(
@@ -68,15 +82,16 @@ def aggregate(
         Called with the bytes read so far and in all.
     """
     from hushcount.ldp.server.collection import Incoming, answer
-    from hushcount.releases.writers import check_output
+    from hushcount.releases.views.report_files import NO_FILES, check_files, write_files
 
     if not reports and settings.state is None:
         raise ParameterError("REPORTS must be given, files or - for standard input.")
     confidence = check_confidence(settings.confidence)
     named = [name for name in reports if name != _STANDARD_INPUT]
-    refuse_same([settings.output, settings.state], [path, *named])
-    if settings.output is not None:
-        check_output(settings.output)
+    files = settings.files
+    refuse_same([*files, settings.state], [path, *named])
+    if files != NO_FILES:
+        check_files(*files)
     incoming = Incoming(
         files=[(name, report_form(name, settings.form)) for name in reports],
         state=settings.state,
@@ -87,8 +102,10 @@ def aggregate(
     release = release.at_confidence(confidence)
     if settings.limit is not None:
         release = release.limit(settings.limit)
-    if settings.output is not None:
-        release.write(settings.output)
+    stated = {"threshold": settings.threshold, "confidence": confidence, "limit": settings.limit}
+    release = release.made_with(stated, settings.source_name)
+    if files != NO_FILES:
+        write_files(release, *files)
     return sentence, release
 
 
@@ -102,7 +119,7 @@ def report_form(path: str, form: str | None) -> str:
 
 
 def _teller(paths: Sequence[str], progress: Progress) -> Callable[[int], object]:
-    """Return what hears the bytes of each block and passes on how far all files have been read."""
+    """Return a function that takes the bytes of each block and reports how far all files have been read."""
     size = sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) or None
     done = 0
 

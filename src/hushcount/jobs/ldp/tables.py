@@ -18,7 +18,7 @@ from hushcount.secure import fresh_key
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.jobs.run import Progress, Request
+    from hushcount.jobs.request import Progress, Request
     from hushcount.ldp.client.simulation import Comparison, HeldItems
     from hushcount.ldp.wire.encodings import Encoding
     from hushcount.ldp.wire.manifest import Manifest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from hushcount.errors import DataError, ParameterError
 from hushcount.files.failures import attempt
 from hushcount.jobs.dealing import Partitioning
 from hushcount.jobs.spark.failures import COLUMN, NOT_WHOLE, on_spark, spark_module
+from hushcount.jobs.spark.plans import check_repeatable
 from hushcount.keys.columns import KeyColumns
 
 if TYPE_CHECKING:
@@ -23,15 +23,6 @@ DEALT = "hushcount_dealt"
 FROM_FILES = 'partition_by="file" needs a frame as it is read from files, without joins or Python in between.'
 TWICE = "The frame has key columns whose names Spark does not tell apart."
 NO_KEYS = "The frame has key columns of types that cannot be keys."
-INFERRED = (
-    "The frame is read with inferSchema, so one row can change how others are read. Give the types with"
-    " schema, or leave all columns as text."
-)
-BY_POSITION = (
-    "The frame reads several CSV files by the header of one of them. Read them with enforceSchema=False, or"
-    " give the files to hushcount top --engine spark, which finds columns by the header of each file."
-)
-SAMPLED = re.compile(r"^[ :+-]*Sample ", re.MULTILINE)  # how a plan shows a sample of rows
 UTC = pa.timestamp("us", "UTC")  # Spark's timestamps are moments; the zone of its session only shows them
 
 
@@ -68,7 +59,7 @@ def renamed(
     """Return the needed columns alone, under names that cannot clash, and the rule in these names.
 
     Text that is read as whole numbers is turned into them here, so that equal keys are equal to Spark too.
-    A frame that Spark numbers, draws or samples is refused: there one row changes others.
+    A frame that Spark numbers, draws, samples or cuts off is refused: there one row changes others.
     """
     names = tuple(f"{COLUMN}{index}" for index in range(len(columns.names)))
     plain = [_plain(frame, columns, index).alias(name) for index, name in enumerate(names)]
@@ -79,8 +70,8 @@ def renamed(
         rule = Partitioning(partitioning.shards, row_id=DEALT)
     chosen = attempt(lambda _: ParameterError(FROM_FILES), frame.select, *plain)
     if partitioning.row_id is not None:
-        _check_repeatable(chosen.select(DEALT), f"Column '{partitioning.row_id}'", "a value")
-    _check_repeatable(chosen, "The frame", "values")
+        check_repeatable(chosen.select(DEALT), partitioning.row_id)
+    check_repeatable(chosen)
     return chosen, replace(columns, names=names, user=user), rule
 
 
@@ -117,39 +108,6 @@ def dealt_by(frame: DataFrame, columns: KeyColumns, partitioning: Partitioning) 
         file = attempt(lambda _: ParameterError(FROM_FILES), frame.metadataColumn, "_metadata")
         return [file.getField("file_path")]
     return [functions.col(name) for name in quoted_names(columns)]
-
-
-def _check_repeatable(frame: DataFrame, subject: str, values: str) -> None:
-    """Refuse a frame whose rows depend on how Spark splits the data; other kinds of frames show no plan."""
-    if not isinstance(frame, spark_module("pyspark.sql.classic.dataframe").DataFrame):
-        return
-    # Optimised anew from the analysed plan: unused columns are gone, but no cache hides where rows came from.
-    query = frame._jdf.queryExecution()
-    plan = frame._jdf.sparkSession().sessionState().optimizer().execute(query.analyzed())
-    if plan.deterministic() and not SAMPLED.search(plan.treeString()):
-        return
-    stored = "is" if values == "a value" else "are"
-    raise ParameterError(
-        f"{subject} depends on how Spark splits or orders the data (monotonically_increasing_id, rand, sample"
-        f" and the like), so one row would change others. Use {values} that {stored} stored with each row."
-    )
-
-
-@on_spark
-def check_guesses(frame: DataFrame) -> None:
-    """Refuse a frame of CSV files whose columns or types Spark takes from another file or from other rows."""
-    if not isinstance(frame, spark_module("pyspark.sql.classic.dataframe").DataFrame):
-        return
-    several = len(frame.inputFiles()) > 1
-    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
-    for leaf in (leaves.apply(index) for index in range(leaves.size())):
-        if leaf.getClass().getSimpleName() != "LogicalRelation" or "csv" not in leaf.toString():
-            continue
-        options = leaf.relation().options().toString().lower()
-        if "inferschema -> true" in options:
-            raise ParameterError(INFERRED)
-        if several and "header -> true" in options and "enforceschema -> false" not in options:
-            raise ParameterError(BY_POSITION)
 
 
 def quoted(name: str) -> str:

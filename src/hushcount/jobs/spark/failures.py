@@ -74,7 +74,7 @@ def _sentence(error: Exception) -> HushcountError:
 
 
 def _not_by_py4j(record: logging.LogRecord) -> bool:
-    """Return whether a message is from elsewhere; Py4J logs a traceback at every Ctrl-C."""
+    """Return whether a message is from elsewhere; Py4J logs tracebacks at Ctrl-C, some by the root logger."""
     return "py4j" not in record.pathname
 
 
@@ -92,6 +92,7 @@ def _silenced() -> Iterator[None]:
             logger = spark_module("pyspark.logger").PySparkLogger.getLogger(name)
             filters.enter_context(_filtered(logger, _nothing))
         filters.enter_context(_filtered(logging.getLogger(), _not_by_py4j))
+        filters.enter_context(_kept_to_itself(logging.getLogger("py4j")))
         yield
 
 
@@ -103,3 +104,13 @@ def _filtered(logger: logging.Logger, keep: Callable[[logging.LogRecord], bool])
         yield
     finally:
         logger.removeFilter(keep)
+
+
+@contextmanager
+def _kept_to_itself(logger: logging.Logger) -> Iterator[None]:
+    """Keep what a logger and those below it write from the root logger, whose filters would not see it."""
+    before, logger.propagate = logger.propagate, False
+    try:
+        yield
+    finally:
+        logger.propagate = before

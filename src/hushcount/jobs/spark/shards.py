@@ -17,7 +17,7 @@ from hushcount.jobs.dealing import Partitioning
 from hushcount.jobs.spark.columns import UTC, dealt_by, is_moment, quoted, quoted_names
 from hushcount.jobs.spark.failures import on_spark, spark_module
 from hushcount.keys.columns import KeyColumns
-from hushcount.privacy import EVENT, PrivacyUnit
+from hushcount.privacy import PrivacyUnit
 from hushcount.secure import fresh_key
 from hushcount.sketches.kinds import load
 from hushcount.sketches.merged import MergedCounters
@@ -74,8 +74,8 @@ class ShardSketches:
     their shards; others are released as they are.
     """
 
-    def __init__(self, kind: str, counters: int, by_key: bool, unit: PrivacyUnit = EVENT) -> None:
-        self.unit = unit
+    def __init__(self, kind: str, counters: int, by_key: bool, unit: PrivacyUnit | None = None) -> None:
+        self.unit = new_sketch(kind, counters).unit if unit is None else unit
         self.total = 0
         self._made = kind, counters
         self.sketches: list[ShardSketch] = DealtByKey() if by_key else []

@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from hushcount.errors import ParameterError
 from hushcount.jobs.dealing import Partitioning
-from hushcount.jobs.run import Request
+from hushcount.jobs.request import Request
 from hushcount.jobs.spark import is_frame
-from hushcount.jobs.spark.columns import check_guesses, key_columns, renamed
+from hushcount.jobs.spark.columns import key_columns, renamed
 from hushcount.jobs.spark.files import local_files, read_files
+from hushcount.jobs.spark.plans import check_guesses
 from hushcount.jobs.spark.shards import EVENTS, USERS, ShardSketches, ShardTask, bounded, shard_contents
 from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import EVENT, USER, PrivacyUnit

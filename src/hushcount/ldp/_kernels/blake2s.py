@@ -21,8 +21,6 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from hushcount.compiled.kernel import kernel
-
 LANES = 16
 WORDS = 8
 MESSAGE_BYTES = 9  # nonce and group
@@ -122,24 +120,3 @@ def _compress(typing: Any, state: Any, nonces: Any, start: Any, group: Any, out:
 
 
 compress: Any = intrinsic(_compress)
-
-
-@kernel
-def digests(state: Any, nonces: Any, group: Any, out: Any) -> None:
-    """Write words 0..7 of blake2s(nonce || group, key) to out[8, n], for every nonce.
-
-    The last few nonces are padded to sixteen, whose results are ignored.
-    """
-    count = len(nonces)
-    lanes = np.empty(WORDS * LANES, np.uint32)
-    padded = np.zeros(LANES, np.uint64)
-    for start in range(0, count, LANES):
-        size = min(LANES, count - start)
-        if size == LANES:
-            compress(state, nonces, start, np.uint32(group), lanes)
-        else:
-            padded[:size] = nonces[start:]
-            compress(state, padded, 0, np.uint32(group), lanes)
-        for i in range(WORDS):
-            for lane in range(size):
-                out[i, start + lane] = lanes[i * LANES + lane]

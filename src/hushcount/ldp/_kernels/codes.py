@@ -81,17 +81,20 @@ def _solve(order: Any, rows: Any, pivots: Any) -> None:
 
 
 @inlined
-def _remember(messages: Any, scores: Any, message: Any, score: Any) -> None:
-    """Insert a message into a short list of the best, in descending order of scores."""
-    place = scores.size - 1
-    if score <= scores[place]:
-        return
-    while place > 0 and scores[place - 1] < score:
-        scores[place] = scores[place - 1]
-        messages[place] = messages[place - 1]
+def insert(best: Any, names: Any, size: Any, total: Any, name: Any) -> Any:
+    """Insert a sum with its name into a list in descending order, which drops its last; return its size."""
+    if size == best.size:
+        if total <= best[size - 1]:
+            return size
+        size -= 1
+    place = size
+    while place > 0 and best[place - 1] < total:
+        best[place] = best[place - 1]
+        names[place] = names[place - 1]
         place -= 1
-    scores[place] = score
-    messages[place] = message
+    best[place] = total
+    names[place] = name
+    return size + 1
 
 
 @kernel
@@ -119,15 +122,15 @@ def decode_ordered(signals: Any, basis: Any, flips: int, messages: Any, scores: 
                 high ^= rows[row, 1]
                 message ^= rows[row, 2]
         best, score = messages[index], scores[index]
-        _remember(best, score, message, _correlation(partial, low, high))
+        found = insert(score, best, 0, _correlation(partial, low, high), message)
         for first in range(size if flips > 0 else 0):
             low1, high1, message1 = low ^ rows[first, 0], high ^ rows[first, 1], message ^ rows[first, 2]
-            _remember(best, score, message1, _correlation(partial, low1, high1))
+            found = insert(score, best, found, _correlation(partial, low1, high1), message1)
             for second in range(first if flips > 1 else 0):
                 low2, high2 = low1 ^ rows[second, 0], high1 ^ rows[second, 1]
                 message2 = message1 ^ rows[second, 2]
-                _remember(best, score, message2, _correlation(partial, low2, high2))
+                found = insert(score, best, found, _correlation(partial, low2, high2), message2)
                 for third in range(second if flips > 2 else 0):
                     low3, high3 = low2 ^ rows[third, 0], high2 ^ rows[third, 1]
                     message3 = message2 ^ rows[third, 2]
-                    _remember(best, score, message3, _correlation(partial, low3, high3))
+                    found = insert(score, best, found, _correlation(partial, low3, high3), message3)

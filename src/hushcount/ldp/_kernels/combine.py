@@ -12,24 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled.kernel import inlined, kernel
-
-
-@inlined
-def _insert(best: Any, names: Any, size: Any, total: Any, name: Any) -> Any:
-    """Insert a sum with its name into a list in descending order, which drops its last; return its size."""
-    if size == best.size:
-        if total <= best[size - 1]:
-            return size
-        size -= 1
-    place = size
-    while place > 0 and best[place - 1] < total:
-        best[place] = best[place - 1]
-        names[place] = names[place - 1]
-        place -= 1
-    best[place] = total
-    names[place] = name
-    return size + 1
+from hushcount.compiled.kernel import kernel
+from hushcount.ldp._kernels.codes import insert
 
 
 @kernel
@@ -52,7 +36,7 @@ def combine(lists: Any, least: Any, widest: int, chosen: Any, buckets: Any) -> i
             count = starts[part, bucket + 1] - first
             for old in range(size):
                 for new in range(count):
-                    longer = _insert(best, names, longer, sums[old] + scores[first + new], old * count + new)
+                    longer = insert(best, names, longer, sums[old] + scores[first + new], old * count + new)
             size = longer
             for place in range(size):
                 for before in range(part):

@@ -41,40 +41,15 @@ def _largest(matches: Any, bases: Any, factors: Any, suffix: Any, shift: Any) ->
 def search(oracle: Any, nodes: Any, suffixes: Any, cuts: Any, found: Any) -> int:
     """Try every suffix after every node; return how many reach the cuts, even if `found` has no room left.
 
-    `oracle` is (matches[row, cell], factors[row], shift), `nodes` is (bases[node, row], sums of the levels
-    before), `cuts` is (rows looked at first, their cut, the cut with the levels before, the cut of this level
-    alone, the cut without its largest row), `found` is (node, suffix, sum of this level).
-    """
-    matches, factors, shift = oracle
-    bases, before = nodes
-    head, first_cut, cut, own_cut, trimmed_cut = cuts
-    found_node, found_suffix, found_sum = found
-    rows = len(factors)
-    count = 0
-    for node in range(len(before)):
-        for suffix in suffixes:
-            own = _sum(matches, bases[node], factors, suffix, (0, head, shift))
-            if own < first_cut:
-                continue
-            own += _sum(matches, bases[node], factors, suffix, (head, rows, shift))
-            if own < own_cut or own + before[node] < cut:
-                continue
-            if own - _largest(matches, bases[node], factors, suffix, shift) >= trimmed_cut:
-                if count < len(found_node):
-                    found_node[count] = node
-                    found_suffix[count] = suffix
-                    found_sum[count] = own
-                count += 1
-    return count
+    `oracle` is (matches[row, cell], factors[row], shift). `nodes` is (bases[node, row], tagging, before):
+    before[node, tag] is the sum of the levels before, or the smallest integer for a tag that was not kept.
+    `tagging` is (bases[node], factor, shift) of the hash that gives the tag of a child; with factor and bases
+    0, all children have the tag 0. `cuts` is (rows looked at first, their cut, the cut with the levels
+    before, the cut of this level alone, the cut without its largest row). `found` is (node, suffix, sum of
+    this level).
 
-
-@kernel
-def search_tagged(oracle: Any, nodes: Any, suffixes: Any, cuts: Any, found: Any) -> int:
-    """Do the same for whole items, whose nodes are prefixes with the tags that were kept.
-
-    `nodes` is (bases[node, row], (bases[node], factor, shift) of the tag, before[node, tag]), where `before`
-    is the smallest integer for a tag that was not kept. An item that only shares prefix and tag with a very
-    heavy one has a large sum at earlier levels but not at this one.
+    An item that only shares prefix and tag with a very heavy one has a large sum at earlier levels but not at
+    this one, hence the cut of this level alone.
     """
     matches, factors, shift = oracle
     bases, tagging, before = nodes

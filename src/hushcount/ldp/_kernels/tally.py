@@ -1,4 +1,4 @@
-"""From reports to tables: derive question, row and masks, order by table, add every combination of masks.
+"""From reports to tables: derive question, row and masks, order by table, add up, transform.
 
 The tables of a group lie one after the other in one array; table t is cells[offsets[t] : offsets[t + 1]], a
 power of two long. A table belongs to one question, row and position. Reports arrive in random order, so they
@@ -6,6 +6,11 @@ are first ordered by table (a counting sort); then the table that they are added
 
 A report with b masks adds to 2^b - 1 cells: for every nonempty set s of masks, to the cell that is the xor of
 the masks in s. `combined[s]` holds these xors, built by doubling; the sign depends on s and the symbol only.
+
+The Walsh-Hadamard transform of a table gives the matches of all cells. Each pass combines cells at a distance
+of one stride; the strides are the powers of two below the size. Two strides are done in one pass, which
+halves the traffic to memory. All strides within a block that fits the nearest cache are done block by block
+first; only the far strides go over the whole table.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from hushcount.ldp._kernels.blake2s import LANES, compress
 
 MOST_BITS = 5
 BLOCK = 1 << 19  # reports that are ordered together
+_NEAR = 1 << 12  # cells that stay in the nearest cache
 
 
 @inlined
@@ -96,3 +102,31 @@ def tally(order: Any, starts: Any, reports: Any, signs: Any, tables: Any) -> Non
                     combined[(1 << i) + s] = combined[s] ^ mask
             for s in range(1, symbols_of):
                 cells[offset + np.int64(combined[s])] += signs[y, s]
+
+
+@kernel
+def walsh_hadamard(cells: Any) -> None:
+    """Replace cells[c] by the sum over m of (-1)^parity(m & c) * cells[m]; the length is a power of two."""
+    size = len(cells)
+    near = min(_NEAR, size)
+    for start in range(0, size, near):
+        _strides(cells[start : start + near], 1)
+    _strides(cells, near)
+
+
+@kernel
+def _strides(cells: Any, stride: Any) -> None:
+    """Do all strides from `stride` on, two at a time."""
+    size = len(cells)
+    while 4 * stride <= size:
+        for start in range(0, size, 4 * stride):
+            for i in range(start, start + stride):
+                a, b = cells[i], cells[i + stride]
+                c, d = cells[i + 2 * stride], cells[i + 3 * stride]
+                cells[i], cells[i + stride] = a + b + c + d, a - b + c - d
+                cells[i + 2 * stride], cells[i + 3 * stride] = a + b - c - d, a - b - c + d
+        stride *= 4
+    if 2 * stride <= size:
+        for i in range(stride):
+            a, b = cells[i], cells[i + stride]
+            cells[i], cells[i + stride] = a + b, a - b

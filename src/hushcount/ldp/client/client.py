@@ -104,11 +104,11 @@ class Client:
         """
         self.manifest.refuse_expired(now)
         value = self._encode(item)
-        return self.state.once(self.manifest, lambda affordable: self._fresh(value if affordable else None))
 
-    def _fresh(self, value: int | None) -> bytes:
-        """Draw a report."""
-        return pack(self.manifest, self.nonce, self._symbols(value))
+        def draw(affordable: bool) -> bytes:
+            return pack(self.manifest, self.nonce, self._symbols(value if affordable else None))
+
+        return self.state.once(self.manifest, draw)
 
     def _encode(self, item: object) -> int | None:
         """Return the encoded item, or None if it cannot be encoded."""

@@ -1,16 +1,23 @@
-"""Many users in one place: a table of items becomes reports, or a simulated campaign beside the truth."""
+"""Many users in one place: a table of items becomes reports, or a simulated campaign beside the truth.
+
+Each report has the distribution of the pure client's, and is the same bytes if it gets the same random bytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from hushcount.ldp.arrays import Counts, Nonces, Symbols
-from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.compiled.arrays import Counts, ItemWords, Mask, Nonces, Symbols
+from hushcount.ldp._kernels import items as kernels
+from hushcount.ldp._kernels.tally import BLOCK
 from hushcount.ldp.server.answers import key_of
+from hushcount.ldp.server.cells import cells_of, to_words
+from hushcount.ldp.server.tallies import Layout
 from hushcount.ldp.wire.report import CAMPAIGN_BYTES, REPORT_VERSION
 
 if TYPE_CHECKING:
@@ -21,9 +28,76 @@ if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
 
+_DRAW = 16  # random bytes per response
+_MORE = 8  # bytes drawn while a replacement is missing
 USERS = 1 << 18  # randomised or written together
 NO_ITEM = -1
 REPORT = np.dtype([("version", "u1"), ("campaign", "V8"), ("nonce", "<u8"), ("symbols", "u1")])
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Encoded items, one per client, as rows of 32-bit words; if `fits` is false, there is none."""
+
+    words: ItemWords
+    fits: Mask
+
+    @classmethod
+    def of(cls, items: Iterable[object], encoding: Encoding) -> Items:
+        """Return encoded items; None, and what cannot be encoded, is no item."""
+        values = [encoding.encode(item) for item in items]
+        fits = np.array([value is not None for value in values], np.bool_)
+        return cls(to_words((value or 0 for value in values), encoding.width), fits)
+
+    def take(self, which: npt.NDArray[np.integer] | slice) -> Items:
+        """Return the chosen items in the given order, perhaps some of them repeatedly."""
+        return Items(self.words[which], self.fits[which])
+
+
+def respond_all(manifest: Manifest, nonces: Nonces, items: Items, bits: Bits) -> Symbols:
+    """Return the last byte of every client's report: the symbols of all groups."""
+    answers = np.zeros(len(nonces), np.uint8)
+    shift = 0
+    for index, group in enumerate(manifest.groups):
+        layout = Layout(manifest, index)
+        for start in range(0, len(nonces), BLOCK):
+            part = slice(start, start + BLOCK)
+            answers[part] |= _respond(layout, nonces[part], items.take(part), bits) << shift
+        shift += group.symbol_bits
+    return answers
+
+
+def _respond(layout: Layout, nonces: Nonces, items: Items, bits: Bits) -> Symbols:
+    """Draw the responses of clients to one group."""
+    answers = _truths(layout, nonces, items)
+    draws = np.frombuffer(bits.bytes(_DRAW * len(nonces)), np.uint8).reshape(-1, _DRAW)
+    mask = np.uint8(layout.group.symbols - 1)
+    if kernels.respond(answers, items.fits, draws, np.uint64(layout.group.probability), mask):
+        for report in np.flatnonzero(answers & kernels.UNDECIDED):
+            answers[report] = (answers[report] ^ _replacement(int(mask), bits)) & mask
+    return answers
+
+
+def _replacement(mask: int, bits: Bits) -> np.uint8:
+    """Draw bytes until one has nonzero low bits, and return these."""
+    while True:
+        for octet in bits.bytes(_MORE):
+            if octet & mask:
+                return np.uint8(octet & mask)
+
+
+def _truths(layout: Layout, nonces: Nonces, items: Items) -> Symbols:
+    """Return the truthful answers of clients to one group, table by table."""
+    order, starts, masks = layout.deal(nonces)
+    answers = np.empty(len(nonces), np.uint8)
+    table = 0
+    for number, question in enumerate(layout.group.questions):
+        for own in range(question.tables):
+            reports = order[starts[table] : starts[table + 1]]
+            cells, flips = cells_of(question, question.at(layout.place(number), own), items.words[reports])
+            kernels.truths(reports, cells, flips, masks, answers)
+            table += 1
+    return answers
 
 
 class HeldItems(NamedTuple):
@@ -35,7 +109,7 @@ class HeldItems(NamedTuple):
     @classmethod
     def of(cls, keys: pa.Array) -> HeldItems:
         """Return the users of a column, one per row; a null is a user without an item."""
-        coded = keys if _is_dictionary(keys) else keys.dictionary_encode()
+        coded = keys.dictionary_encode()
         held = coded.indices.fill_null(NO_ITEM).to_numpy(zero_copy_only=False).astype(np.int64)
         return cls(coded.dictionary.to_pylist(), held)
 
@@ -43,13 +117,6 @@ class HeldItems(NamedTuple):
     def without(cls, users: int) -> HeldItems:
         """Return users that have no item."""
         return cls([], np.full(users, NO_ITEM, np.int64))
-
-
-def _is_dictionary(keys: pa.Array) -> bool:
-    """Return whether keys are stored as places in a dictionary."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_dictionary(keys.type))
 
 
 class ReportPool:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 
-from hushcount.errors import DataError, ParameterError
+from hushcount.errors import DataError, ParameterError, cannot_read
 from hushcount.files import container
 from hushcount.files.atomic import alone
 from hushcount.ldp.wire.manifest import Manifest
@@ -143,9 +143,7 @@ class ClientState:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise DataError(
-                f"Cannot read {self._path}: {(error.strerror or 'input/output error').lower()}."
-            ) from None
+            raise DataError(cannot_read(self._path, error)) from None
         stored = self._read(data)
         if stored.budget != self.budget:
             raise ParameterError(f"budget must be the stored one, {stored.budget}, got {self.budget}.")

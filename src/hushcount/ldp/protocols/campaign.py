@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from hushcount.errors import ParameterError
 from hushcount.ldp import registry
 from hushcount.ldp.client.client import Client
 from hushcount.ldp.client.state import ClientState
-from hushcount.ldp.wire.manifest import Manifest
-from hushcount.ldp.wire.words import WIDEST_ITEM
+from hushcount.ldp.wire.encodings import Encoding
+from hushcount.ldp.wire.groups import Group
+from hushcount.ldp.wire.manifest import THRESHOLD, Manifest
+from hushcount.ldp.wire.parts import WIDEST_ITEM
+from hushcount.ldp.wire.response import ResponseDistribution, epsilon_text
 from hushcount.privacy import check_count
 
 if TYPE_CHECKING:
     from hushcount.ldp.server.aggregator import Aggregator
 
 THIRTY_DAYS = 30 * 24 * 3600
+FALSE_ITEMS = 0.01  # items that noise alone is expected to publish, at most
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the maker of a campaign decides for any protocol, besides the encoding."""
-
-    epsilon: float | str
-    users: int
-    threshold: float | None
-    expires: int | None
-    symbol_bits: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(NamedTuple):
     """Expected precision and recall of what is published at a threshold."""
 
     precision: float
@@ -43,41 +37,75 @@ class Quality:
     above_threshold: int
 
 
-class CampaignPlan(Protocol):
+@dataclass(frozen=True, slots=True)
+class CampaignPlan(ABC):
     """What a campaign is expected to find, known before anybody reports."""
+
+    users: int
+    response: ResponseDistribution
+    threshold: float
+    least_detectable: float  # the smallest count that is found reliably
 
     @property
     def deviation(self) -> float:
         """The standard deviation of the estimate of an item that nobody holds."""
-        ...
+        return math.sqrt(self.users * self.response.absent)
 
     @property
-    def least_detectable(self) -> float:
-        """The smallest count that is found reliably."""
-        ...
-
-    @property
+    @abstractmethod
     def memory(self) -> int:
-        """Bytes that the aggregator needs once all users have reported."""
-        ...
+        """Most bytes that the aggregator needs once all users have reported."""
+
+    @abstractmethod
+    def chance_of(self, count: float, threshold: float | None = None) -> float:
+        """Return the probability that an item with this count is published at a threshold."""
 
     def quality(self, counts: Sequence[float], threshold: float | None = None) -> Quality:
-        """Return the expected precision and recall if items had these counts."""
-        ...
+        """Return the expected precision and recall if items had these counts, by the normal approximation.
+
+        Precision is the expected number of right items over that of published ones, false ones included.
+        """
+        limit = self.threshold if threshold is None else threshold
+        chances = [self.chance_of(count, limit) for count in counts]
+        wanted = [chance for count, chance in zip(counts, chances, strict=True) if count >= limit]
+        published = math.fsum(chances) + FALSE_ITEMS
+        right = math.fsum(wanted)
+        return Quality(right / published, right / len(wanted) if wanted else 1.0, published, len(wanted))
 
 
-class Campaign:
-    """A campaign: its manifest, and the clients and aggregators that are made from it.
+@dataclass(kw_only=True, eq=False, repr=False)
+class Campaign(ABC):
+    """A campaign: what its maker decides, its manifest, and the clients and aggregators made from it.
 
-    `plan` says what the campaign is expected to find; the protocols of the paper have none.
+    The fields that are parameters of a protocol are those that its maker decides. `plan` says what the
+    campaign is expected to find; the protocols of the paper have none.
     """
 
-    __slots__ = ("manifest", "plan")
     widest_listed: ClassVar[int] = WIDEST_ITEM  # bits of items among which heavy ones can be found
+    encoding: Encoding = field(kw_only=False)
+    epsilon: float | str
+    users: int
+    threshold: float | None = None
+    expires: int | None = None
+    manifest: Manifest = field(init=False)
+    plan: CampaignPlan | None = field(init=False, default=None)
 
-    def __init__(self, manifest: Manifest, plan: CampaignPlan | None = None) -> None:
-        self.manifest = manifest
-        self.plan = plan
+    def __post_init__(self) -> None:
+        text = epsilon_text(self.epsilon)
+        self.users = check_count("users", self.users)
+        groups = self._groups(text)
+        end = int(time.time()) + THIRTY_DAYS if self.expires is None else self.expires
+        self.manifest = Manifest(
+            self.protocol_name(), self.encoding, text, groups, self.users, end, self._parameters()
+        )
+
+    @abstractmethod
+    def _groups(self, epsilon: str) -> tuple[Group, ...]:
+        """Return the questions, and make the plan if the protocol has one."""
+
+    @abstractmethod
+    def _parameters(self) -> dict[str, int]:
+        """Return what the decoder needs besides the questions."""
 
     @classmethod
     def protocol_name(cls) -> str:
@@ -103,6 +131,17 @@ class Campaign:
         return Aggregator(self.manifest)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class PlannedCampaign(Campaign):
+    """A campaign with a plan, whose threshold is rounded up."""
+
+    plan: CampaignPlan = field(init=False)
+
+    def _parameters(self) -> dict[str, int]:
+        """Return the threshold."""
+        return {THRESHOLD: math.ceil(self.plan.threshold)}
+
+
 def threshold_of(threshold: float | None, least: float, users: int) -> float:
     """Return the given threshold, or by default `least`, the smallest count found reliably, or raise."""
     if threshold is None:
@@ -110,11 +149,6 @@ def threshold_of(threshold: float | None, least: float, users: int) -> float:
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= users:
         raise ParameterError(f"threshold must be above 0 and at most users = {users}, got {threshold!r}.")
     return threshold
-
-
-def expiry(expires: int | None) -> int:
-    """Return the given end of a campaign, or thirty days from now, in seconds since 1970."""
-    return int(time.time()) + THIRTY_DAYS if expires is None else expires
 
 
 def zipf_counts(users: int, exponent: float, items: int) -> list[float]:
@@ -126,3 +160,21 @@ def zipf_counts(users: int, exponent: float, items: int) -> list[float]:
     weights = [rank**-exponent for rank in range(1, check_count("items", items) + 1)]
     total = math.fsum(weights)
     return [users * weight / total for weight in weights]
+
+
+def upper_quantile(probability: float) -> float:
+    """Return the z that a standard normal variable exceeds with this probability.
+
+    >>> round(upper_quantile(0.025), 2)
+    1.96
+    """
+    return -NormalDist().inv_cdf(min(max(probability, 1e-300), 1 - 1e-16))
+
+
+def above(z: float) -> float:
+    """Return the probability that a standard normal variable exceeds z.
+
+    >>> round(above(1.96), 4)
+    0.025
+    """
+    return NormalDist().cdf(-z)

@@ -13,7 +13,6 @@ import numpy as np
 from hushcount.errors import DataError, ManifestError, ParameterError
 from hushcount.files import container
 from hushcount.ldp import registry
-from hushcount.ldp.server import state
 from hushcount.ldp.server.decoding import Collected, check_threshold, check_work
 from hushcount.ldp.server.reports import (
     FORMS,
@@ -30,6 +29,9 @@ from hushcount.ldp.wire.report import REASONS
 
 if TYPE_CHECKING:
     from hushcount.releases.release import Release
+
+_WHAT = "aggregator"
+_BODY = "body"  # the one array of files of an earlier version: all nonces, then all symbols
 
 
 class Aggregator:
@@ -102,19 +104,11 @@ class Aggregator:
     def _add(self, blocks: Iterable[Reports], now: float | None) -> Aggregator:
         """Count blocks of well-formed reports, or refuse them all once the campaign has ended."""
         for block in blocks:
-            if self._expired(now):
+            if self.manifest.expired(now):
                 self._refused["expired"] += len(block.nonces)
             else:
                 self._take(block)
         return self
-
-    def _expired(self, now: float | None) -> bool:
-        """Return whether the campaign has ended."""
-        try:
-            self.manifest.refuse_expired(now)
-        except ManifestError:
-            return True
-        return False
 
     def _take(self, block: Reports) -> None:
         """Count the reports of a block whose nonces are new."""
@@ -164,8 +158,18 @@ class Aggregator:
         return self._kept[0]
 
     def _contents(self) -> container.Contents:
-        """Return what is written of the aggregator."""
-        return state.contents(self.manifest, self._all(), self.refused)
+        """Return what is written of the aggregator.
+
+        Reports are private by themselves, but nonces may name users, so only the owner may read such a file.
+        """
+        reports = self._all()
+        fields = {
+            "manifest": self.manifest.to_json(),
+            "reports": len(reports.nonces),
+            "refused": dict(self.refused),
+        }
+        arrays: container.Arrays = {"nonces": reports.nonces, "symbols": reports.symbols}
+        return container.Contents(container.LDP_STATE, fields, arrays)
 
     def to_bytes(self) -> bytes:
         """Return the aggregator as bytes: its manifest and its reports."""
@@ -190,12 +194,12 @@ class Aggregator:
         source:
             The path of a file, or the bytes themselves.
         """
-        manifest, reports, refused = state.load(source)
+        manifest, reports, refused = _load(source)
         aggregator = cls(manifest)
         for block in parsed((reports.nonces, reports.symbols), manifest, Counter()):
             aggregator._take(block)
         if aggregator.reports != len(reports.nonces):
-            raise DataError("the aggregator is damaged: its reports do not fit its manifest.")
+            raise DataError("the aggregator is damaged: its reports cannot belong to its manifest.")
         aggregator._refused = Counter(refused)
         return aggregator
 
@@ -222,3 +226,37 @@ class Aggregator:
         collected = self.collected()
         found = registry.DECODERS[self.manifest.protocol].find(collected, check_threshold(threshold))
         return release_of(collected, found)
+
+
+def _load(source: str | os.PathLike[str] | bytes) -> tuple[Manifest, Reports, dict[str, int]]:
+    """Return the manifest, the reports and the numbers of refused ones, or raise DataError."""
+    found, name = container.read(source, _WHAT), container.name_of(source, _WHAT)
+    if found.kind != container.LDP_STATE:
+        raise DataError(f"{name} is not a hushcount {_WHAT}.")
+    try:
+        manifest = Manifest.parse(container.fitted(name, lambda: str(found.fields["manifest"])))
+    except ManifestError as error:
+        raise DataError(f"{name} holds a manifest that is refused: {error}") from None
+    return manifest, *container.fitted(name, lambda: (_reports(found), _refused(found)))
+
+
+def _reports(found: container.Contents) -> Reports:
+    """Return the reports, or raise if there are not as many as the header says."""
+    count = found.fields["reports"]
+    if _BODY in found.arrays:
+        body = found.arrays[_BODY].tobytes()
+        nonces = np.frombuffer(body, "<u8", count).astype(np.uint64)
+        symbols = np.frombuffer(body, np.uint8, offset=8 * count).copy()
+    else:
+        nonces, symbols = found.arrays["nonces"].view(np.uint64), found.arrays["symbols"].view(np.uint8)
+    if type(count) is not int or not len(nonces) == len(symbols) == count:
+        raise ValueError("reports")
+    return Reports(nonces, symbols)
+
+
+def _refused(found: container.Contents) -> dict[str, int]:
+    """Return how many reports were refused, by reason, or raise if a reason is unknown."""
+    refused = {str(reason): count for reason, count in found.fields["refused"].items()}
+    if not all(reason in REASONS and type(count) is int and count >= 0 for reason, count in refused.items()):
+        raise ValueError("refused")
+    return refused

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushcount.ldp.arrays import Counts, Floats
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.ldp.server.decoding import Collected, ErrorOfCounts, Found
 from hushcount.ldp.wire.encodings import Bytes, Encoding, Integers, Item
+from hushcount.ldp.wire.manifest import Manifest
 from hushcount.privacy import LOCAL_USER, Guarantee
+from hushcount.releases.made import Made
 from hushcount.releases.release import Release
+from hushcount.releases.stored.documents import content_plain
+from hushcount.releases.stored.exact import digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,8 +85,17 @@ def release_of(collected: Collected, found: Found) -> Release:
     largest = float(counts.max()) if len(counts) else 0.0
     error = LocalError(found.error, largest, len(counts))
     floor = math.ceil(found.threshold)
-    release = Release.of(keys_of(encoding, found.values), counts, guarantee_of(collected), error, floor)
-    return release.with_notes(*found.notes)
+    promise = guarantee_of(collected.manifest, collected.reports)
+    recipe = recipe_of(collected.manifest, collected.reports)
+    release = Release.of(keys_of(encoding, found.values), counts, promise, error, floor)
+    noted = release.with_notes(*found.notes)
+    # the same reports give the same release, whenever they are asked
+    return replace(noted, made=replace(Made.now(recipe), id=digest(content_plain(noted))))
+
+
+def recipe_of(manifest: Manifest, reports: int) -> dict[str, object]:
+    """Return the public numbers from which the guarantee and the noise of one report follow."""
+    return {"mechanism": manifest.protocol, "manifest": manifest.to_json(), "reports": reports}
 
 
 def keys_of(encoding: Encoding, values: Sequence[int]) -> pa.Array:
@@ -107,9 +120,8 @@ def _key_type(encoding: Encoding) -> pa.DataType:
     return pa.binary() if isinstance(encoding, Bytes) else pa.string()
 
 
-def guarantee_of(collected: Collected) -> Guarantee:
+def guarantee_of(manifest: Manifest, reports: int) -> Guarantee:
     """Return the guarantee that every client was given."""
-    manifest = collected.manifest
     return Guarantee(
         epsilon=float(manifest.epsilon),
         delta=0.0,
@@ -120,7 +132,7 @@ def guarantee_of(collected: Collected) -> Guarantee:
         parameters={
             "campaign": manifest.id,
             "users": manifest.users,
-            "reports": collected.reports,
+            "reports": reports,
             "symbol_bits": ",".join(str(group.symbol_bits) for group in manifest.groups),
         },
         assumptions=ASSUMPTIONS,

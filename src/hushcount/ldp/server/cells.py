@@ -1,21 +1,19 @@
 """Cells and flips of many items at once, equal to those that the questions themselves compute one by one.
 
-Items are rows of 32-bit words, least significant first. A kind of question without a fast way is asked item
-by item.
+Items are rows of 32-bit words, least significant first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from functools import singledispatch
 
 import numpy as np
 
-from hushcount.ldp._kernels import words as kernels
-from hushcount.ldp.arrays import Cells, Flips, ItemWords
+from hushcount.compiled.arrays import Cells, Flips, ItemWords
+from hushcount.ldp._kernels import items as kernels
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, SIGN, words_of
-from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix, Question, QuestionPlace
-from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
+from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix, Question, QuestionPlace, TaggedPrefix
 
 
 def to_words(values: Iterable[int], width: int) -> ItemWords:
@@ -30,11 +28,9 @@ def from_words(words: ItemWords) -> list[int]:
     return [int.from_bytes(row.astype("<u4").tobytes(), "little") for row in words]
 
 
+@singledispatch
 def cells_of(question: Question, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
-    """Return the cell and the flip of every item at one place."""
-    fast = _FAST.get(question.kind)
-    if fast is not None:
-        return fast(question, place, words)
+    """Return the cell and the flip of every item at one place; kinds without a fast way go item by item."""
     pairs = np.array([question.cell(value, place) for value in from_words(words)], np.uint32).reshape(-1, 2)
     return pairs[:, 0].copy(), pairs[:, 1].astype(np.uint8)
 
@@ -72,21 +68,22 @@ def no_flips(words: ItemWords) -> Flips:
     return np.zeros(len(words), np.uint8)
 
 
+@cells_of.register
 def _prefix(question: Prefix, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
     """Return the cells and flips of prefixes."""
     prefix = cut(words, place.width - question.bits, question.bits)
     where = (place.group, place.question, place.row)
     flips = no_flips(words)
     if question.signed:
-        flips = hash_words(prefix, place.public.constants(SIGN, where, 1 + prefix.shape[1]), 1).astype(
-            np.uint8
-        )
+        signs = place.public.constants(SIGN, where, 1 + prefix.shape[1])
+        flips = hash_words(prefix, signs, 1).astype(np.uint8)
     if not question.hashed:
         return prefix[:, 0].copy(), flips
     constants = place.public.constants(CELL, where, 1 + prefix.shape[1])
     return hash_words(prefix, constants, question.cell_bits), flips
 
 
+@cells_of.register
 def _tagged_prefix(question: TaggedPrefix, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
     """Return the cells and flips of tagged prefixes."""
     keys = cut(words, place.width - question.bits, question.bits, room=question.tag_bits)
@@ -95,6 +92,7 @@ def _tagged_prefix(question: TaggedPrefix, place: QuestionPlace, words: ItemWord
     return hash_words(keys, constants, question.cell_bits), no_flips(words)
 
 
+@cells_of.register
 def _chunk(question: Chunk, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
     """Return the cells and flips of chunks."""
     chunk = cut(words, place.width - question.start - question.bits, question.bits)[:, 0]
@@ -102,18 +100,10 @@ def _chunk(question: Chunk, place: QuestionPlace, words: ItemWords) -> tuple[Cel
     return bucket << np.uint32(question.bits) | chunk, no_flips(words)
 
 
+@cells_of.register
 def _code_bit(question: CodeBit, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
     """Return the cells and flips of bits of codewords."""
     column = question.columns[question.position(place.extra)]
     flips = np.empty(len(words), np.uint8)
     kernels.parity(words, to_words([column], 32 * words.shape[1])[0], flips)
     return bucket_of(place, words, question.bucket_bits, question.quotient_bits), flips
-
-
-Fast = Callable[[Any, QuestionPlace, ItemWords], tuple[Cells, Flips]]
-_FAST: dict[str, Fast] = {
-    Prefix.kind: _prefix,
-    TaggedPrefix.kind: _tagged_prefix,
-    Chunk.kind: _chunk,
-    CodeBit.kind: _code_bit,
-}

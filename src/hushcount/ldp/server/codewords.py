@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from hushcount.compiled.arrays import Counts, Floats32, Signs
 from hushcount.ldp._kernels.codes import decode_ordered
-from hushcount.ldp.arrays import Counts, Floats32, Signs
 from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, encode
 from hushcount.privacy import check_count
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from hushcount.errors import DataError
+from hushcount.errors import DataError, cannot_read
 from hushcount.files.atomic import alone
 from hushcount.ldp.server.aggregator import Aggregator
 from hushcount.ldp.wire.manifest import Manifest
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from hushcount.releases.release import Release
 
 STANDARD_INPUT = "-"
+# What is said of reports that were refused, by reason.
+REFUSED = {
+    "length": "of a wrong length",
+    "version": "of another version",
+    "campaign": "of another campaign",
+    "symbol": "with an impossible symbol",
+    "expired": "after the end of the campaign",
+    "duplicate": "with a nonce that came before",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +74,9 @@ def counted(reports: int, refused: Mapping[str, int]) -> str:
     """Say how many reports were counted, and how many were refused for which reason.
 
     >>> counted(1000, {"length": 2, "version": 0})
-    '1,000 reports counted; refused: 2 length'
+    '1,000 reports counted; refused: 2 of a wrong length'
     """
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in refused.items() if count)
+    reasons = ", ".join(f"{count:,} {REFUSED[reason]}" for reason, count in refused.items() if count)
     return f"{reports:,} reports counted" + (f"; refused: {reasons}" if reasons else "")
 
 
@@ -93,7 +102,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         with open(path, "rb") as stream:
             yield stream
     except OSError as error:
-        failure = DataError(f"Cannot read {path}: {(error.strerror or 'input/output error').lower()}.")
+        failure = DataError(cannot_read(path, error))
     else:
         return
     raise failure

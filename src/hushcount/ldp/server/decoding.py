@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hushcount.compiled.arrays import Floats
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp import registry
-from hushcount.ldp.arrays import Floats
-from hushcount.ldp.server.tallies import QuestionTallies, positions_of
+from hushcount.ldp.server.tallies import QuestionTallies
 from hushcount.ldp.wire.manifest import LARGEST_INTEGER, THRESHOLD, Manifest
+from hushcount.ldp.wire.response import ResponseDistribution
 
 # Every campaign that TreeHist and Bitstogram plan stays below these numbers, whatever its encoding.
 MOST_CELLS = 1 << 27  # of all tables together: 1.5 GB while the collector answers
 MOST_TABLES = 1 << 17
+MOST_LISTED = 1 << 24  # candidates, of 64 bytes each while they are listed
 MOST_LOOKUPS = 1 << 32  # of cells, while heavy items are looked for: about a minute
 
 
@@ -30,6 +32,16 @@ class Collected:
 
 class ErrorOfCounts(Protocol):
     """The distribution of an estimate's error, as a function of the count alone."""
+
+    @property
+    def response(self) -> ResponseDistribution:
+        """The distribution of a client's response."""
+        ...
+
+    @property
+    def users(self) -> int:
+        """The number of users whose reports were counted."""
+        ...
 
     def deviation(self, counts: Floats) -> Floats:
         """Return the standard deviation of the estimate of each count."""
@@ -56,22 +68,26 @@ class Decoder:
     """How the heavy items of a campaign are found, and how much work that may be.
 
     `find(collected, threshold)` returns the items whose estimated count reaches the threshold, or that of
-    the manifest for None. `lookups(manifest)` bounds the cells that it looks up, from public numbers alone.
+    the manifest for None. `lookups(manifest)` bounds the cells that it looks up, `listed(manifest)` the
+    candidates that it lists at once, from public numbers alone.
     """
 
     find: Callable[[Collected, float | None], Found]
     lookups: Callable[[Manifest], int]
+    listed: Callable[[Manifest], int] = lambda _: 0
 
 
 def check_work(manifest: Manifest) -> None:
     """Raise if the campaign would need too much memory or time, before any report is read."""
+    decoder = registry.DECODERS[manifest.protocol]
     questions = [question for group in manifest.groups for question in group.questions]
-    tables = [question.rows * positions_of(question) for question in questions]
-    cells = sum(count << question.cell_bits for count, question in zip(tables, questions, strict=True))
+    cells = sum(question.tables << question.cell_bits for question in questions)
+    tables = sum(question.tables for question in questions)
     for what, needed, most in (
         ("cells", cells, MOST_CELLS),
-        ("tables", sum(tables), MOST_TABLES),
-        ("lookups of cells", registry.DECODERS[manifest.protocol].lookups(manifest), MOST_LOOKUPS),
+        ("tables", tables, MOST_TABLES),
+        ("lookups of cells", decoder.lookups(manifest), MOST_LOOKUPS),
+        ("candidates at once", decoder.listed(manifest), MOST_LISTED),
     ):
         if needed > most:
             raise ManifestError(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
 from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Mask, Nonces, Symbols
 from hushcount.errors import ParameterError
-from hushcount.ldp._kernels import nonces as nonce_kernels
-from hushcount.ldp._kernels import parse as kernels
-from hushcount.ldp.arrays import Mask, Nonces, Symbols
+from hushcount.ldp._kernels import reports as kernels
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.report import CAMPAIGN_BYTES, REPORT_BYTES, REPORT_VERSION
 from hushcount.secure import fresh_key
@@ -39,7 +39,7 @@ Received = bytes | bytearray | memoryview | Iterable[bytes] | tuple[npt.ArrayLik
 def parsed(received: Received, manifest: Manifest, refused: Counter[str]) -> Iterator[Reports]:
     """Yield the reports of the manifest's campaign in blocks; the others are added to `refused`."""
     if isinstance(received, _BYTES):
-        yield from _packed(memoryview(received).cast("B"), manifest, refused)
+        yield from read_packed(BytesIO(received), manifest, refused)
     elif isinstance(received, tuple) and len(received) == 2 and not isinstance(received[0], _BYTES):
         yield _arrays(received, manifest, refused)
     else:
@@ -47,9 +47,9 @@ def parsed(received: Received, manifest: Manifest, refused: Counter[str]) -> Ite
 
 
 def read_packed(
-    stream: BinaryIO, manifest: Manifest, refused: Counter[str], tell: Callable[[int], object] | None
+    stream: BinaryIO, manifest: Manifest, refused: Counter[str], tell: Callable[[int], object] | None = None
 ) -> Iterator[Reports]:
-    """Yield the reports of a file of packed ones, as `parsed` does; `tell` hears how many bytes were read."""
+    """Yield the packed reports of a file, as `parsed` does; `tell` is called with the size of each block."""
     reader = _PackedReader(manifest, refused)
     while block := stream.read(_BLOCK * REPORT_BYTES):
         yield reader.read(block)
@@ -79,24 +79,16 @@ class _PackedReader:
         self.gap = np.zeros(2, np.int64)
         self.rest = b""
 
-    def read(self, block: bytes | memoryview, final: bool = False) -> Reports:
+    def read(self, block: bytes, final: bool = False) -> Reports:
         """Return the reports of the next block; after the final one nothing is left."""
-        whole = memoryview(self.rest + bytes(block)) if self.rest else memoryview(block)
+        whole = self.rest + block
         data = np.frombuffer(whole, np.uint8)
         out = (np.empty(len(data) // REPORT_BYTES, np.uint64), np.empty(len(data) // REPORT_BYTES, np.uint8))
         reasons = np.zeros(len(_REASONS), np.int64)
         used, kept = kernels.parse(data, self.expected, out, (reasons, self.gap), final)
         self.refused.update(dict(zip(_REASONS, reasons.tolist(), strict=True)))
-        self.rest = bytes(whole[used:])
+        self.rest = whole[used:]
         return Reports(out[0][:kept], out[1][:kept])
-
-
-def _packed(data: memoryview, manifest: Manifest, refused: Counter[str]) -> Iterator[Reports]:
-    """Yield the reports of packed bytes in blocks."""
-    reader = _PackedReader(manifest, refused)
-    size = _BLOCK * REPORT_BYTES
-    for start in range(0, len(data), size):
-        yield reader.read(data[start : start + size], final=start + size >= len(data))
 
 
 def _listed(received: Iterable[bytes], manifest: Manifest, refused: Counter[str]) -> Iterator[Reports]:
@@ -110,9 +102,9 @@ def _listed(received: Iterable[bytes], manifest: Manifest, refused: Counter[str]
         else:
             refused["length"] += 1
         if len(waiting) == _BLOCK:
-            yield from _packed(memoryview(b"".join(waiting)), manifest, refused)
+            yield from read_packed(BytesIO(b"".join(waiting)), manifest, refused)
             waiting.clear()
-    yield from _packed(memoryview(b"".join(waiting)), manifest, refused)
+    yield from read_packed(BytesIO(b"".join(waiting)), manifest, refused)
 
 
 def _arrays(
@@ -147,7 +139,7 @@ class NonceSet:
         """Add nonces in order; return for each whether it was not in the set before."""
         self._make_room(len(nonces))
         fresh = np.empty(len(nonces), np.bool_)
-        self._stored += int(nonce_kernels.insert(self._table, self._factor, nonces, fresh))
+        self._stored += int(kernels.insert(self._table, self._hashing(), nonces, fresh))
         if not self._zero:
             zeros = np.flatnonzero(nonces == 0)[:1]
             fresh[zeros] = True
@@ -160,6 +152,9 @@ class NonceSet:
         while self._stored + coming > _FULLEST * size:
             size *= 2
         if size > len(self._table):
-            larger = np.zeros(size, np.uint64)
-            nonce_kernels.grow(self._table, self._factor, larger)
-            self._table = larger
+            before, self._table = self._table, np.zeros(size, np.uint64)
+            kernels.grow(before, self._hashing(), self._table)
+
+    def _hashing(self) -> tuple[np.uint64, np.uint64]:
+        """Return the secret factor, and how far a product is shifted so that its top bits number a slot."""
+        return self._factor, np.uint64(65 - len(self._table).bit_length())

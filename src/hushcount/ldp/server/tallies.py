@@ -12,66 +12,70 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Cells, Counts, Nonces, Symbols, Tables
 from hushcount.ldp._kernels import blake2s
 from hushcount.ldp._kernels import tally as kernels
-from hushcount.ldp._kernels.transform import walsh_hadamard
-from hushcount.ldp.arrays import Cells, Counts, Nonces, Symbols, Tables
 from hushcount.ldp.wire.groups import Group
-from hushcount.ldp.wire.law import ResponseLaw
 from hushcount.ldp.wire.manifest import Manifest
-from hushcount.ldp.wire.public_randomness import PublicRandomness
-from hushcount.ldp.wire.questions import CodeBit, Question, QuestionPlace
+from hushcount.ldp.wire.questions import Question, QuestionPlace
+from hushcount.ldp.wire.response import ResponseDistribution
 
 
-def positions_of(question: Question) -> int:
-    """Return how many tables a row has: one for each bit of a codeword, otherwise one."""
-    return len(question.columns) if isinstance(question, CodeBit) else 1
-
-
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the tables of a group are: table t is cells offsets[t] .. offsets[t + 1] - 1 of one array."""
+    """The tables of one group of questions, and which of them the report of each nonce is added to.
 
-    rows: Counts
-    positions: Counts
-    first_table: Counts
-    offsets: Counts
-    cumulative: Counts
+    Table t is cells offsets[t] .. offsets[t + 1] - 1 of one array: question by question, row by row, position
+    by position. The tables of question n are first[n] .. first[n + 1] - 1.
+    """
 
-    @classmethod
-    def of(cls, group: Group) -> Layout:
-        """Return the layout of a group: question by question, row by row, position by position."""
-        rows = np.array([question.rows for question in group.questions], np.int64)
-        positions = np.array([positions_of(question) for question in group.questions], np.int64)
-        tables = rows * positions
-        sizes = np.repeat([1 << question.cell_bits for question in group.questions], tables)
-        return cls(
-            rows,
-            positions,
-            np.cumsum(tables) - tables,
-            np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
-            np.array(group.cumulative, np.int64),
+    __slots__ = ("_asked", "_state", "first", "group", "index", "manifest", "offsets")
+
+    def __init__(self, manifest: Manifest, index: int) -> None:
+        self.manifest = manifest
+        self.index = index
+        self.group = manifest.groups[index]
+        questions = self.group.questions
+        rows = np.array([question.rows for question in questions], np.int64)
+        positions = np.array([question.positions for question in questions], np.int64)
+        self.first = _starts(rows * positions)
+        self.offsets = _starts(
+            np.repeat([1 << question.cell_bits for question in questions], rows * positions)
         )
+        self._asked = (np.array(self.group.cumulative, np.int64), rows, positions, self.first[:-1])
+        self._state = blake2s.key_state(manifest.seed)
 
     @property
     def tables(self) -> int:
         """The number of tables."""
         return len(self.offsets) - 1
 
+    def place(self, number: int) -> QuestionPlace:
+        """Return the place of the first table of a question."""
+        return QuestionPlace(self.manifest.public, self.manifest.encoding.width, self.index, number, 0, 0)
+
+    def deal(self, nonces: Nonces) -> tuple[npt.NDArray[np.int32], Counts, Cells]:
+        """Return the nonces' places ordered by table, where those of each table begin, and all masks."""
+        slots, order = np.empty(len(nonces), np.int32), np.empty(len(nonces), np.int32)
+        masks = np.empty((len(nonces), self.group.symbol_bits), np.uint32)
+        starts = np.empty(self.tables + 1, np.int64)
+        kernels.derive(self._state, self.index, nonces, self._asked, (slots, masks))
+        kernels.order_by_table(slots, starts, order)
+        return order, starts, masks
+
+
+def _starts(sizes: Counts) -> Counts:
+    """Return where each of some pieces begins that lie one after the other, and where the last ends."""
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
 
 class GroupTallies:
     """The tables of one group of questions."""
 
-    __slots__ = ("_cells", "_reports", "_signs", "_state", "group", "index", "layout", "public", "width")
+    __slots__ = ("_cells", "_reports", "_signs", "layout")
 
     def __init__(self, manifest: Manifest, index: int) -> None:
-        self.index = index
-        self.group = manifest.groups[index]
-        self.public: PublicRandomness = manifest.public
-        self.width = manifest.encoding.width
-        self.layout = Layout.of(self.group)
-        self._state = blake2s.key_state(manifest.seed)
-        self._signs = _signs(self.group.symbols)
+        self.layout = Layout(manifest, index)
+        self._signs = _signs(self.layout.group.symbols)
         self._cells: Tables = np.zeros(int(self.layout.offsets[-1]), np.int32)
         self._reports = np.zeros(self.layout.tables, np.int64)
 
@@ -84,14 +88,13 @@ class GroupTallies:
     def _add(self, nonces: Nonces, symbols: Symbols) -> None:
         """Add one block of reports."""
         self._make_room(len(nonces))
-        slots, masks = derive(self.index, self.group, self.layout, self._state, nonces)
-        order, starts = order_by_table(slots, self.layout.tables)
+        order, starts, masks = self.layout.deal(nonces)
         kernels.tally(order, starts, (masks, symbols), self._signs, (self.layout.offsets, self._cells))
         self._reports += np.diff(starts)
 
     def _make_room(self, coming: int) -> None:
         """Widen the cells before they can overflow: a cell is at most q - 1 times the number of reports."""
-        most = (int(self._reports.sum()) + coming) * (self.group.symbols - 1)
+        most = (int(self._reports.sum()) + coming) * (self.layout.group.symbols - 1)
         if most >= 1 << 31 and self._cells.dtype != np.int64:
             self._cells = self._cells.astype(np.int64)
             self._signs = self._signs.astype(np.int64)
@@ -99,20 +102,19 @@ class GroupTallies:
     def question(self, number: int) -> QuestionTallies:
         """Return the tables of one question."""
         layout = self.layout
-        first = int(layout.first_table[number])
-        last = first + int(layout.rows[number] * layout.positions[number])
+        first, last = layout.first[number : number + 2].tolist()
         cells = self._cells[layout.offsets[first] : layout.offsets[last]]
         return QuestionTallies(
-            self.group.questions[number],
-            QuestionPlace(self.public, self.width, self.index, number, 0, 0),
-            ResponseLaw.of(self.group),
+            layout.group.questions[number],
+            layout.place(number),
+            layout.group.response,
             self._reports[first:last],
             cells.reshape(last - first, -1),
         )
 
     def questions(self) -> list[QuestionTallies]:
         """Return the tables of every question."""
-        return [self.question(number) for number in range(len(self.group.questions))]
+        return [self.question(number) for number in range(len(self.layout.group.questions))]
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class QuestionTallies:
 
     question: Question
     place: QuestionPlace  # of row 0
-    law: ResponseLaw
+    response: ResponseDistribution
     table_reports: Counts
     tables: Tables
 
@@ -136,9 +138,7 @@ class QuestionTallies:
 
     def at(self, table: int) -> QuestionPlace:
         """Return the place of a table."""
-        positions = positions_of(self.question)
-        row, position = divmod(table, positions)
-        return self.place._replace(row=row, extra=(position << 32) // positions)
+        return self.question.at(self.place, table)
 
     @cached_property
     def matches(self) -> Counts:
@@ -146,27 +146,8 @@ class QuestionTallies:
         transformed = self.tables.astype(np.int64)
         for table, reports in zip(transformed, self.table_reports.tolist(), strict=True):
             if reports:  # an empty table stays zero
-                walsh_hadamard(table)
+                kernels.walsh_hadamard(table)
         return transformed
-
-
-def derive(
-    index: int, group: Group, layout: Layout, state: npt.NDArray[np.uint32], nonces: Nonces
-) -> tuple[npt.NDArray[np.int32], Cells]:
-    """Return the table and the masks that public randomness assigns to every nonce."""
-    slots = np.empty(len(nonces), np.int32)
-    masks = np.empty((len(nonces), group.symbol_bits), np.uint32)
-    asked = (layout.cumulative, layout.rows, layout.positions, layout.first_table)
-    kernels.derive(state, index, nonces, asked, (slots, masks))
-    return slots, masks
-
-
-def order_by_table(slots: npt.NDArray[np.int32], tables: int) -> tuple[npt.NDArray[np.int32], Counts]:
-    """Return the reports ordered by table, and where those of each table begin."""
-    order = np.empty(len(slots), np.int32)
-    starts = np.empty(tables + 1, np.int64)
-    kernels.order_by_table(slots, starts, order)
-    return order, starts
 
 
 def _signs(symbols: int) -> Tables:

@@ -19,7 +19,6 @@ MESSAGE_BITS = 29
 LENGTH = 128
 _MODULUS = 0b10000011  # x^7 + x + 1, primitive over {0, 1}
 _EXPONENTS = (1, 9, 5, 21)  # one from each cyclotomic coset of nonzeros, in the order of nesting
-_DISTANCES = ((0, 128), (1, 128), (8, 64), (15, 56), (22, 48), (29, 44))
 
 
 @cache
@@ -29,12 +28,11 @@ def masks() -> tuple[int, ...]:
     logarithms = {element: power for power, element in enumerate(powers)}
     places = [1]
     for place in range(1, LENGTH):
-        logarithm = logarithms[place]
         mask = 1
         for part, exponent in enumerate(_EXPONENTS):
             for bit in range(7):
-                value = powers[(bit + exponent * logarithm) % 127]
-                mask |= _trace(value) << (1 + 7 * part + bit)
+                power = bit + exponent * logarithms[place]
+                mask |= _trace(power, powers) << (1 + 7 * part + bit)
         places.append(mask)
     return tuple(places)
 
@@ -57,15 +55,6 @@ def encode(message: int) -> int:
     return sum(codeword_bit(message, place) << place for place in range(LENGTH))
 
 
-def distance(bits: int) -> int:
-    """Return the smallest number of places in which codewords of messages of `bits` bits differ.
-
-    >>> distance(18), distance(29)
-    (48, 44)
-    """
-    return next(least for most, least in _DISTANCES if bits <= most)
-
-
 def _powers() -> list[int]:
     """Return the powers 0..126 of a primitive element."""
     powers = [1]
@@ -75,23 +64,9 @@ def _powers() -> list[int]:
     return powers
 
 
-def _trace(element: int) -> int:
-    """Return the sum of the seven conjugates of a field element, which is 0 or 1."""
-    total = conjugate = element
-    for _ in range(6):
-        conjugate = _times(conjugate, conjugate)
-        total ^= conjugate
+def _trace(power: int, powers: list[int]) -> int:
+    """Return the sum of the seven conjugates of a power of the primitive element, which is 0 or 1."""
+    total = 0
+    for square in range(7):
+        total ^= powers[(power << square) % 127]
     return total
-
-
-def _times(left: int, right: int) -> int:
-    """Return the product of two field elements."""
-    product = 0
-    while right:
-        if right & 1:
-            product ^= left
-        left <<= 1
-        if left >= LENGTH:
-            left ^= _MODULUS
-        right >>= 1
-    return product

@@ -2,90 +2,177 @@
 
 An item is a sequence of symbols of `symbol_bits` bits with values 0 .. symbols - 1, the first symbol in the
 most significant bits, so a prefix of an item is the top bits of its integer. If an encoding is `padded`,
-symbol 0 ends the item and only zeros follow it. `encode` returns None for an item that cannot be encoded; the
-client then reports a uniform symbol. `decode` returns None for an integer that encodes no item.
+symbol 0 ends the item and only zeros follow it. For an item that cannot be encoded, the client answers at
+random, as if there were none.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-from hushcount.errors import ManifestError, ParameterError
-from hushcount.ldp.wire.words import (
-    MOST_SYMBOLS,
-    WIDEST_ITEM,
-    Fields,
-    Item,
-    PackedWords,
-    Words,
-    before_padding,
-    check_length,
-    check_text,
-    derive,
-    derived,
-    pack,
-    unpack,
-)
+from hushcount.errors import ParameterError
+from hushcount.ldp.wire.parts import WIDEST_ITEM, Part, check_text, read_part
 from hushcount.privacy import check_count
 
-__all__ = [
-    "KINDS",
-    "Bytes",
-    "Categories",
-    "Encoding",
-    "Integers",
-    "Item",
-    "PackedWords",
-    "Words",
-    "from_dict",
-]
-
-BYTE_BITS = 9  # of a symbol: 0 ends the item, and byte x is symbol x + 1
-
-
-class Encoding(Protocol):
-    """How items become integers of `width` bits. Encodings are frozen values."""
-
-    def __hash__(self) -> int: ...
-
-    @property
-    def width(self) -> int:
-        """Bits of an encoded item."""
-        ...
-
-    @property
-    def symbol_bits(self) -> int:
-        """Bits of one symbol; the width is a multiple of it."""
-        ...
-
-    @property
-    def symbols(self) -> int:
-        """How many values a symbol takes: 0 .. symbols - 1."""
-        ...
-
-    @property
-    def padded(self) -> bool:
-        """Whether symbol 0 ends the item, so that only zeros follow it."""
-        ...
-
-    def encode(self, item: object) -> int | None:
-        """Return the integer of an item, or None if it cannot be encoded."""
-        ...
-
-    def decode(self, value: int) -> Item | None:
-        """Return the item of an integer, or None if it encodes none."""
-        ...
-
-    def to_dict(self) -> Fields:
-        """Return the encoding as the manifest writes it."""
-        ...
+Item = str | bytes | int
+MOST_SYMBOLS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class Encoding(Part, ABC):
+    """How items become integers of `width` bits. A symbol has `symbol_bits` bits and `symbols` values."""
+
+    width: int = field(init=False, repr=False, compare=False)
+    symbol_bits: int = field(init=False, repr=False, compare=False)
+    symbols: int = field(init=False, repr=False, compare=False)
+    padded: bool = field(init=False, repr=False, compare=False)
+
+    @abstractmethod
+    def encode(self, item: object) -> int | None:
+        """Return the integer of an item, or None if it cannot be encoded."""
+
+    @abstractmethod
+    def decode(self, value: int) -> Item | None:
+        """Return the item of an integer, or None if it encodes none."""
+
+    def _derive(self, length: int, symbols: int, *, padded: bool) -> None:
+        """Set the fields that follow from the number of symbols of an item, and of values of a symbol."""
+        symbol_bits = (symbols - 1).bit_length()
+        width = symbol_bits * length
+        if width > WIDEST_ITEM:
+            raise ParameterError(f"an item must have at most {WIDEST_ITEM} bits, got {width}.")
+        for name, value in (("width", width), ("symbol_bits", symbol_bits), ("symbols", symbols)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "padded", padded)
+
+
+def spell(codes: list[int], length: int, truncate: int, base: int) -> int | None:
+    """Return the number of these digits, then zeros up to `length`; None if one is 0 or they are too many."""
+    if 0 in codes[:length] or (len(codes) > length and not truncate):
+        return None
+    value = 0
+    for code in codes[:length]:
+        value = value * base + code
+    return int(value * base ** max(length - len(codes), 0))
+
+
+def spelled(value: int, length: int, largest: int, base: int) -> list[int] | None:
+    """Return the codes that `spell` made a number of, or None if none from 1 to `largest` give it."""
+    if not 0 <= value < base**length:
+        return None
+    codes: list[int] = []
+    for _ in range(length):
+        value, code = divmod(value, base)
+        if code or codes:  # the last digits are padding
+            codes.append(code)
+    return codes[::-1] if all(1 <= code <= largest for code in codes) else None
+
+
+def check_length(length: int, truncate: object) -> None:
+    """Raise unless the greatest length of an item, and the flag that longer ones are cut, are valid."""
+    check_count("length", length, most=WIDEST_ITEM)
+    if type(truncate) is not int or truncate not in (0, 1):
+        raise ParameterError(f"truncate must be 0 or 1, got {truncate!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Lettered(Encoding):
+    """What both encodings of words share: letter i of the alphabet, counted from 1, has the code i."""
+
+    alphabet: str
+    length: int
+    truncate: int = 0
+    _letters: dict[str, int] = field(init=False, repr=False, compare=False)
+    _base: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_length(self.length, self.truncate)
+        check_text("alphabet", self.alphabet)
+        check_count("the number of letters", len(self.alphabet), most=MOST_SYMBOLS - 1)
+        object.__setattr__(self, "_letters", {letter: i for i, letter in enumerate(self.alphabet, start=1)})
+        if len(self._letters) != len(self.alphabet):
+            raise ParameterError("the letters of an alphabet must be distinct.")
+        object.__setattr__(self, "_base", self._divide(len(self.alphabet) + 1))
+
+    @abstractmethod
+    def _divide(self, codes: int) -> int:
+        """Divide a word into symbols, and return the base to which its codes are digits."""
+
+    def encode(self, item: object) -> int | None:
+        """Return the integer of a word, or None."""
+        if not isinstance(item, str):
+            return None
+        codes = [self._letters.get(letter, 0) for letter in item[: self.length + 1]]
+        return spell(codes, self.length, self.truncate, self._base)
+
+    def decode(self, value: int) -> str | None:
+        """Return the word of an integer, or None."""
+        codes = spelled(value, self.length, len(self.alphabet), self._base)
+        return None if codes is None else "".join(self.alphabet[code - 1] for code in codes)
+
+
+@dataclass(frozen=True, slots=True)
+class Words(Lettered):
+    """Words over an alphabet, letter by letter: each letter is a symbol.
+
+    Parameters
+    ----------
+    alphabet:
+        The letters, all different.
+    length:
+        Most letters of a word.
+    truncate:
+        1 to cut longer words to `length` letters; with 0 they count as no item.
+
+    Examples
+    --------
+    >>> words = Words("abc", 3)
+    >>> words.width, words.encode("ab"), words.decode(24), words.encode("abca")
+    (6, 24, 'ab', None)
+    """
+
+    kind: ClassVar[str] = "words"
+
+    def _divide(self, codes: int) -> int:
+        """Make each letter a symbol, with bits of its own."""
+        self._derive(self.length, codes, padded=True)
+        return 1 << self.symbol_bits
+
+
+@dataclass(frozen=True, slots=True)
+class PackedWords(Lettered):
+    """Words as integers to the base len(alphabet) + 1: the fewest bits, but one symbol, so no prefixes.
+
+    Parameters
+    ----------
+    alphabet:
+        The letters, all different.
+    length:
+        Most letters of a word.
+    truncate:
+        1 to cut longer words to `length` letters; with 0 they count as no item.
+
+    Examples
+    --------
+    >>> words = PackedWords("abcdefghijklmnopqrstuvwxyz", 6)
+    >>> words.width, words.decode(words.encode("tea"))
+    (29, 'tea')
+    """
+
+    kind: ClassVar[str] = "packed_words"
+
+    def _divide(self, codes: int) -> int:
+        """Make the whole word a symbol."""
+        self._derive(1, codes**self.length, padded=False)
+        return codes
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes(Encoding):
     """Bytes up to a length, of any values; text is taken as its UTF-8 bytes.
 
     Parameters
@@ -105,14 +192,10 @@ class Bytes:
     kind: ClassVar[str] = "bytes"
     length: int
     truncate: int = 0
-    width: int = derived()
-    symbol_bits: int = derived()
-    symbols: int = derived()
-    padded: bool = derived()
 
     def __post_init__(self) -> None:
         check_length(self.length, self.truncate)
-        derive(self, BYTE_BITS, self.length, 257, True)
+        self._derive(self.length, 257, padded=True)  # byte x is the code x + 1, and 0 ends the item
 
     def encode(self, item: object) -> int | None:
         """Return the integer of bytes or text, or None if they are too long or no valid UTF-8."""
@@ -121,24 +204,19 @@ class Bytes:
                 item = item.encode()
             except UnicodeEncodeError:
                 return None
-        if not isinstance(item, bytes) or (len(item) > self.length and not self.truncate):
+        if not isinstance(item, bytes):
             return None
-        return pack([octet + 1 for octet in item[: self.length]], self.length, BYTE_BITS)
+        codes = [octet + 1 for octet in item[: self.length + 1]]
+        return spell(codes, self.length, self.truncate, 1 << self.symbol_bits)
 
     def decode(self, value: int) -> bytes | None:
         """Return the bytes of an integer, or None."""
-        if not 0 <= value < 1 << self.width:
-            return None
-        codes = before_padding(unpack(value, self.length, BYTE_BITS), self.symbols)
+        codes = spelled(value, self.length, 256, 1 << self.symbol_bits)
         return None if codes is None else bytes(code - 1 for code in codes)
-
-    def to_dict(self) -> Fields:
-        """Return the encoding as the manifest writes it."""
-        return {"kind": self.kind, "length": self.length, "truncate": self.truncate}
 
 
 @dataclass(frozen=True, slots=True)
-class Integers:
+class Integers(Encoding):
     """Integers 0 .. 2^bits - 1; each bit is a symbol.
 
     Parameters
@@ -154,14 +232,10 @@ class Integers:
 
     kind: ClassVar[str] = "integers"
     bits: int
-    width: int = derived()
-    symbol_bits: int = derived()
-    symbols: int = derived()
-    padded: bool = derived()
 
     def __post_init__(self) -> None:
         check_count("bits", self.bits, most=WIDEST_ITEM)
-        derive(self, 1, self.bits, 2, False)
+        self._derive(self.bits, 2, padded=False)
 
     def encode(self, item: object) -> int | None:
         """Return the integer itself, or None for booleans, fractions and integers out of range."""
@@ -175,13 +249,9 @@ class Integers:
         """Return the integer itself, or None if it is out of range."""
         return value if 0 <= value < 1 << self.bits else None
 
-    def to_dict(self) -> Fields:
-        """Return the encoding as the manifest writes it."""
-        return {"kind": self.kind, "bits": self.bits}
-
 
 @dataclass(frozen=True, slots=True)
-class Categories:
+class Categories(Encoding):
     """A fixed list of names; a name is encoded by its place in the list, as one symbol.
 
     Parameters
@@ -197,11 +267,7 @@ class Categories:
 
     kind: ClassVar[str] = "categories"
     names: Sequence[str]
-    width: int = derived()
-    symbol_bits: int = derived()
-    symbols: int = derived()
-    padded: bool = derived()
-    _codes: dict[str, int] = derived()  # noqa: RUF009 - a field
+    _codes: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.names, list | tuple):
@@ -212,7 +278,7 @@ class Categories:
         object.__setattr__(self, "_codes", {name: code for code, name in enumerate(names)})
         if len(self._codes) != len(names):
             raise ParameterError("names must be distinct.")
-        derive(self, (len(names) - 1).bit_length(), 1, len(names), False)
+        self._derive(1, len(names), padded=False)
 
     def encode(self, item: object) -> int | None:
         """Return the place of a name in the list, counted from 0, or None."""
@@ -222,25 +288,13 @@ class Categories:
         """Return the name at a place, or None."""
         return self.names[value] if 0 <= value < len(self.names) else None
 
-    def to_dict(self) -> Fields:
-        """Return the encoding as the manifest writes it."""
-        return {"kind": self.kind, "names": list(self.names)}
-
 
 # By the kind that the manifest names. A new encoding is added here.
-KINDS: dict[str, Callable[..., Encoding]] = {
+KINDS: dict[str, type[Encoding]] = {
     kind.kind: kind for kind in (Words, PackedWords, Bytes, Integers, Categories)
 }
 
 
-def from_dict(fields: object) -> Encoding:
-    """Read an encoding from a manifest, or raise ManifestError."""
-    kind = fields.get("kind") if isinstance(fields, Mapping) else None
-    if not isinstance(fields, Mapping) or not isinstance(kind, str) or kind not in KINDS:
-        raise ManifestError(f"the kind of the encoding must be one that this version knows, got {kind!r}.")
-    rest = {name: value for name, value in fields.items() if name != "kind"}
-    try:
-        encoding: Encoding = KINDS[kind](**rest)
-    except (ParameterError, TypeError):
-        raise ManifestError(f"the fields of the encoding {kind} break its rules.") from None
-    return encoding
+def from_dict(written: object) -> Encoding:
+    """Return the encoding that a manifest describes, or raise ManifestError."""
+    return read_part(written, KINDS, "the encoding")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
 
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp.wire import questions
+from hushcount.ldp.wire.parts import Fields
 from hushcount.ldp.wire.questions import Question
-from hushcount.ldp.wire.response import check_symbol_bits, epsilon_text, response_probability
-from hushcount.ldp.wire.words import Fields, derived
+from hushcount.ldp.wire.response import (
+    ONE,
+    ResponseDistribution,
+    check_symbol_bits,
+    epsilon_text,
+    response_probability,
+)
 from hushcount.privacy import check_count
 
 ALL_SHARES = 1 << 32
@@ -31,8 +36,8 @@ class Group:
     symbol_bits: int
     questions: tuple[Question, ...]
     shares: tuple[int, ...]
-    probability: int = derived()
-    cumulative: tuple[int, ...] = derived()
+    probability: int = field(init=False, repr=False, compare=False)
+    cumulative: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", epsilon_text(self.epsilon))
@@ -53,6 +58,11 @@ class Group:
         """The number of symbols a client chooses from."""
         return 1 << self.symbol_bits
 
+    @property
+    def response(self) -> ResponseDistribution:
+        """The distribution of a client's response."""
+        return ResponseDistribution(self.symbols, self.probability / ONE)
+
     def to_dict(self) -> Fields:
         """Return the group as the manifest writes it."""
         return {
@@ -70,16 +80,22 @@ class Group:
             raise ManifestError(f"a group must have the fields {', '.join(sorted(_FIELDS))}.")
         if not isinstance(fields["epsilon"], str):
             raise ManifestError("epsilon must be a decimal in a text.")
-        asked = [questions.from_dict(question) for question in _items(fields, "questions")]
-        shares = _items(fields, "shares")
-        group = cls(fields["epsilon"], fields["symbol_bits"], tuple(asked), tuple(shares))
+        for name in ("questions", "shares"):
+            if not isinstance(fields[name], list):
+                raise ManifestError(f"{name} must be a list.")
+        make: Callable[..., Group] = cls
+        asked = [questions.from_dict(question) for question in fields["questions"]]
+        group = make(fields["epsilon"], fields["symbol_bits"], asked, fields["shares"])
         if fields["probability"] != str(group.probability):
             raise ManifestError(f"probability must be {group.probability} for its epsilon and symbol_bits.")
         return group
 
 
-def _items(fields: Mapping[str, Any], name: str) -> list[Any]:
-    """Return a field that must be a list."""
-    if not isinstance(fields[name], list):
-        raise ManifestError(f"{name} must be a list.")
-    return list(fields[name])
+def whole_shares(fractions: Sequence[float]) -> tuple[int, ...]:
+    """Return fractions that sum to 1 as integers out of 2^32; the last one takes what rounding leaves.
+
+    >>> whole_shares([0.25, 0.75])
+    (1073741824, 3221225472)
+    """
+    shares = [int(fraction * ALL_SHARES) for fraction in fractions[:-1]]
+    return (*shares, ALL_SHARES - sum(shares))

@@ -15,17 +15,16 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
-from hushcount.errors import ManifestError, ParameterError
+from hushcount.errors import ManifestError, ParameterError, cannot_read
 from hushcount.files.atomic import atomic_file
 from hushcount.ldp import registry
 from hushcount.ldp.wire import encodings
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import Group
+from hushcount.ldp.wire.parts import Fields, check_text
 from hushcount.ldp.wire.public_randomness import HASH_NAME, SEED_BYTES, PublicRandomness
 from hushcount.ldp.wire.response import epsilon_text
-from hushcount.ldp.wire.words import Fields, check_text, derived
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 
@@ -72,8 +71,8 @@ class Manifest:
     expires: int
     parameters: Mapping[str, int | str] = field(default_factory=dict, hash=False)
     seed: bytes = field(default_factory=lambda: fresh_key(SEED_BYTES))
-    public: PublicRandomness = derived()  # noqa: RUF009 - a field
-    campaign: bytes = derived()
+    public: PublicRandomness = field(init=False, repr=False, compare=False)
+    campaign: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", epsilon_text(self.epsilon))
@@ -103,10 +102,9 @@ class Manifest:
         bits = sum(group.symbol_bits for group in self.groups)
         if bits > 8:
             raise ParameterError(f"the symbols of all groups must fit into 8 bits, got {bits}.")
-        if not all(
-            question.fits(self.encoding.width) for group in self.groups for question in group.questions
-        ):
-            raise ParameterError(f"every question must fit items of {self.encoding.width} bits.")
+        width = self.encoding.width
+        if not all(question.fits(width) for group in self.groups for question in group.questions):
+            raise ParameterError(f"items of {width} bits are too short for one of the questions.")
 
     @property
     def id(self) -> str:
@@ -118,9 +116,13 @@ class Manifest:
         """The number of joint symbols of all groups; the last byte of a report is below it."""
         return 1 << sum(group.symbol_bits for group in self.groups)
 
+    def expired(self, now: float | None = None) -> bool:
+        """Return whether the campaign has ended at `now`, by default the present time."""
+        return (time.time() if now is None else now) >= self.expires
+
     def refuse_expired(self, now: float | None = None) -> None:
-        """Raise ManifestError if the campaign has expired at `now`, by default the present time."""
-        if (time.time() if now is None else now) >= self.expires:
+        """Raise ManifestError if the campaign has ended at `now`, by default the present time."""
+        if self.expired(now):
             end = datetime.fromtimestamp(self.expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             raise ManifestError(f"the campaign expired at {end}.")
 
@@ -169,9 +171,7 @@ class Manifest:
         try:
             text = Path(path).read_bytes()
         except OSError as error:
-            raise ManifestError(
-                f"Cannot read {path}: {(error.strerror or 'input/output error').lower()}."
-            ) from None
+            raise ManifestError(cannot_read(path, error)) from None
         return cls.parse(text)
 
 
@@ -184,23 +184,21 @@ def canonical(fields: Mapping[str, object]) -> bytes:
     return json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _read(text: str | bytes) -> dict[str, Any]:
+def _read(text: str | bytes) -> Fields:
     """Return the fields of a manifest without its id, which must be theirs."""
     try:
-        plain = (
-            text.decode() if isinstance(text, bytes) else text
-        )  # only UTF-8; json would also guess other encodings
+        plain = text.decode() if isinstance(text, bytes) else text  # json would guess other encodings too
         fields = json.loads(plain, object_pairs_hook=_distinct)
         if not isinstance(fields, dict):
             raise ValueError
         found = fields.pop("id", None)
-        fitting = sha256(canonical(fields)).hexdigest()
+        expected = sha256(canonical(fields)).hexdigest()
     except (ValueError, RecursionError):
         raise ManifestError("the manifest must be one JSON object.") from None
     if fields.get("version") != VERSION:
         raise ManifestError(f"the version of the manifest must be {VERSION}, got {fields.get('version')!r}.")
-    if found != fitting:
-        raise ManifestError("the id must fit the manifest, which was edited or damaged.")
+    if found != expected:
+        raise ManifestError("the id is not that of this manifest, which was edited or damaged.")
     return fields
 
 
@@ -212,28 +210,32 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return fields
 
 
-def _from_fields(fields: Mapping[str, Any]) -> Manifest:
+def _from_fields(fields: Fields) -> Manifest:
     """Return the manifest of fields whose types were not checked yet, or raise."""
     if set(fields) != _FIELDS:
         raise ManifestError(f"the manifest must have the fields id, {', '.join(sorted(_FIELDS))}.")
     if fields["hash"] != HASH_NAME:
         raise ManifestError(f"hash must be {HASH_NAME}.")
-    groups, parameters = fields["groups"], fields["parameters"]
-    if not isinstance(groups, list) or not isinstance(parameters, dict):
+    protocol, epsilon, seed = fields["protocol"], fields["epsilon"], fields["seed"]
+    groups = fields["groups"]
+    if not isinstance(groups, list) or not isinstance(fields["parameters"], dict):
         raise ManifestError("groups must be a list and parameters an object.")
-    if not all(isinstance(fields[name], str) for name in ("protocol", "epsilon", "seed")):
+    if not isinstance(seed, str) or not all(
+        isinstance(fields[name], str) for name in ("protocol", "epsilon")
+    ):
         raise ManifestError("protocol, epsilon and seed must be texts.")
-    if not re.fullmatch(r"[0-9a-f]{64}", fields["seed"], re.ASCII):
+    if not re.fullmatch(r"[0-9a-f]{64}", seed, re.ASCII):
         raise ManifestError("seed must be 64 hexadecimal digits.")
-    return Manifest(
-        protocol=fields["protocol"],
-        encoding=encodings.from_dict(fields["encoding"]),
-        epsilon=fields["epsilon"],
-        groups=tuple(Group.from_dict(group) for group in groups),
-        users=fields["users"],
-        expires=fields["expires"],
-        parameters=parameters,
-        seed=bytes.fromhex(fields["seed"]),
+    make: Callable[..., Manifest] = Manifest
+    return make(
+        protocol,
+        encodings.from_dict(fields["encoding"]),
+        epsilon,
+        tuple(Group.from_dict(group) for group in groups),
+        fields["users"],
+        fields["expires"],
+        fields["parameters"],
+        bytes.fromhex(seed),
     )
 
 

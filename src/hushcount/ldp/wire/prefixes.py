@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hushcount.ldp.wire.encodings import Encoding
 
 if TYPE_CHECKING:
-    from hushcount.ldp.arrays import Counts, Mask, Nonces
+    from hushcount.compiled.arrays import Counts, Mask, Nonces
 
     Growing = tuple[Nonces, Counts, Mask]  # values so far, value of the unfinished symbol, whether it ended
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def count_prefixes(encoding: Encoding, bits: int) -> int:
     """Return how many values the top `bits` bits of a valid item take.
 
-    >>> from hushcount.ldp.wire.words import Words
+    >>> from hushcount.ldp.wire.encodings import Words
     >>> [count_prefixes(Words("abcdefghijklmnopqrstuvwxyz", 6), bits) for bits in (5, 10, 15)]
     [27, 703, 18279]
     """

@@ -7,14 +7,14 @@ response is private (docs/proofs/ldp.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple, Self, cast
 
-from hushcount.errors import ManifestError, ParameterError
+from hushcount.errors import ParameterError
+from hushcount.ldp.wire.parts import WIDEST_ITEM, Fields, Part, read_part
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, SIGN, WIDEST_HASH, PublicRandomness
-from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
-from hushcount.ldp.wire.words import WIDEST_ITEM, Fields
 from hushcount.privacy import check_count
 
 MOST_ROWS = 1 << 16
@@ -32,40 +32,57 @@ class QuestionPlace(NamedTuple):
     extra: int  # a 32-bit word
 
 
-class Question(Protocol):
+@dataclass(frozen=True, slots=True)
+class Question(Part, ABC):
     """What a group asks some of its clients. A question with flips needs a response of one bit."""
 
     @property
-    def kind(self) -> str:
-        """Its name in the manifest."""
-        ...
-
-    @property
+    @abstractmethod
     def rows(self) -> int:
         """The number of rows, each with hash functions of its own."""
-        ...
 
     @property
+    @abstractmethod
     def cell_bits(self) -> int:
         """Cells are 0 .. 2^cell_bits - 1."""
-        ...
 
     @property
     def flips(self) -> bool:
         """Whether the answer also depends on a flip."""
-        ...
+        return False
 
+    @property
+    def positions(self) -> int:
+        """How many tables a row has: one for each place of a codeword, otherwise one."""
+        return 1
+
+    @property
+    def tables(self) -> int:
+        """The number of tables in which the server adds up the answers."""
+        return self.rows * self.positions
+
+    def at(self, place: QuestionPlace, table: int) -> QuestionPlace:
+        """Return the place of a table: row by row, position by position."""
+        row, position = divmod(table, self.positions)
+        return place._replace(row=row, extra=(position << 32) // self.positions)
+
+    @property
+    def collision_chance(self) -> float:
+        """The probability that another key lies in the same cell."""
+        return 2.0**-self.cell_bits
+
+    @property
+    def background(self) -> float:
+        """The fraction of the other items that a cell counts on average; flips cancel them out."""
+        return 0.0 if self.flips else self.collision_chance
+
+    @abstractmethod
     def fits(self, width: int) -> bool:
         """Return whether it can be asked about items of `width` bits."""
-        ...
 
+    @abstractmethod
     def cell(self, value: int, place: QuestionPlace) -> tuple[int, int]:
         """Return the cell and the flip (0 or 1) of an encoded item."""
-        ...
-
-    def to_dict(self) -> Fields:
-        """Return the question as the manifest writes it."""
-        ...
 
 
 def _bucket(value: int, place: QuestionPlace, bits: int, quotient_bits: int) -> int:
@@ -81,7 +98,7 @@ def _bucket(value: int, place: QuestionPlace, bits: int, quotient_bits: int) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(Question):
     """Asks for the top `bits` bits of the item, hashed to `cell_bits` in each row, unless both are equal.
 
     With signed = 1 each prefix also has a hashed sign, which is its flip.
@@ -89,8 +106,8 @@ class Prefix:
 
     kind: ClassVar[str] = "prefix"
     bits: int
-    rows: int
-    cell_bits: int
+    rows: int = field()  # without field(), the property of Question would be its default
+    cell_bits: int = field()
     signed: int = 0
 
     def __post_init__(self) -> None:
@@ -100,9 +117,19 @@ class Prefix:
         check_count("signed", self.signed, least=0, most=1)
 
     @property
+    def key_bits(self) -> int:
+        """Bits of what is hashed: the prefix."""
+        return self.bits
+
+    @property
     def hashed(self) -> bool:
         """Whether cells are hashes of prefixes rather than prefixes."""
         return self.cell_bits < self.bits
+
+    @property
+    def collision_chance(self) -> float:
+        """The probability that another prefix lies in the same cell."""
+        return 2.0**-self.cell_bits if self.hashed else 0.0
 
     @property
     def flips(self) -> bool:
@@ -122,23 +149,51 @@ class Prefix:
             return prefix, flip
         return place.public.hash(CELL, where, prefix, (self.bits, self.cell_bits)), flip
 
-    def to_dict(self) -> Fields:
-        """Return the question as the manifest writes it."""
-        return {
-            "kind": self.kind,
-            "bits": self.bits,
-            "rows": self.rows,
-            "cell_bits": self.cell_bits,
-            "signed": self.signed,
-        }
+
+@dataclass(frozen=True, slots=True)
+class TaggedPrefix(Question):
+    """Asks for the top `bits` bits of the item with a tag of `tag_bits` bits, hashed in each row.
+
+    The tag is a hash of the whole item, the same in all questions and rows of a group. Few items share both
+    prefix and tag, so an answer says something about one item, not only about its prefix.
+    """
+
+    kind: ClassVar[str] = "tagged_prefix"
+    bits: int
+    tag_bits: int
+    rows: int = field()
+    cell_bits: int = field()
+
+    def __post_init__(self) -> None:
+        check_count("bits", self.bits, most=WIDEST_ITEM)
+        check_count("tag_bits", self.tag_bits, most=WIDEST_HASH)
+        check_count("rows", self.rows, most=MOST_ROWS)
+        check_count("cell_bits", self.cell_bits, most=min(self.key_bits - 1, WIDEST_HASH))
+
+    @property
+    def key_bits(self) -> int:
+        """Bits of the tag and of the prefix together."""
+        return self.tag_bits + self.bits
+
+    def fits(self, width: int) -> bool:
+        """Return whether the prefix is shorter than the item; for a whole item the tag says nothing new."""
+        return self.bits < width
+
+    def cell(self, value: int, place: QuestionPlace) -> tuple[int, int]:
+        """Return the hash of tag and prefix, and no flip."""
+        shared = (place.group, SHARED, 0)
+        tag = place.public.hash(BUCKET, shared, value, (place.width, self.tag_bits))
+        key = tag << self.bits | value >> (place.width - self.bits)
+        where = (place.group, place.question, place.row)
+        return place.public.hash(CELL, where, key, (self.key_bits, self.cell_bits)), 0
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """Asks for the bucket of the item and a chunk of it: `bits` bits from bit `start` on (0 is the top bit).
+class Chunk(Question):
+    """Asks for the bucket of the item and a chunk of it: `bits` bits, the first of which is bit `start`.
 
-    cell = bucket << bits | chunk. All questions of the group with the same bucket_bits and quotient_bits
-    share the hash of the bucket; each row repeats the question with another hash.
+    Bit 0 is the top bit, and cell = bucket << bits | chunk. Questions of a group with equal bucket_bits and
+    quotient_bits share the hash of the bucket; each row has another one.
     """
 
     kind: ClassVar[str] = "chunk"
@@ -161,11 +216,6 @@ class Chunk:
         """Bits of the bucket and of the chunk together."""
         return self.bucket_bits + self.bits
 
-    @property
-    def flips(self) -> bool:
-        """Chunks have none."""
-        return False
-
     def fits(self, width: int) -> bool:
         """Return whether the chunk lies inside the item and something is left to hash."""
         return self.start + self.bits <= width and self.quotient_bits < width
@@ -175,20 +225,9 @@ class Chunk:
         chunk = value >> (place.width - self.start - self.bits) & ((1 << self.bits) - 1)
         return _bucket(value, place, self.bucket_bits, self.quotient_bits) << self.bits | chunk, 0
 
-    def to_dict(self) -> Fields:
-        """Return the question as the manifest writes it."""
-        return {
-            "kind": self.kind,
-            "bucket_bits": self.bucket_bits,
-            "start": self.start,
-            "bits": self.bits,
-            "rows": self.rows,
-            "quotient_bits": self.quotient_bits,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class CodeBit:
+class CodeBit(Question):
     """Asks for the bucket of the item, flipped by one bit of the item's codeword in a linear code.
 
     Bit i of the codeword of v is parity(columns[i] & v); the extra word of public randomness picks i. The
@@ -225,6 +264,11 @@ class CodeBit:
         """Return whether columns have at most one bit for each bit of the item."""
         return max(self.columns).bit_length() <= width and self.quotient_bits < width
 
+    @property
+    def positions(self) -> int:
+        """One table for each place of the codeword."""
+        return len(self.columns)
+
     def position(self, extra: int) -> int:
         """Return the number of the bit of the codeword that is asked for."""
         return extra * len(self.columns) >> 32
@@ -236,31 +280,21 @@ class CodeBit:
 
     def to_dict(self) -> Fields:
         """Return the question as the manifest writes it; columns may exceed 53 bits, so they are texts."""
-        return {
-            "kind": self.kind,
-            "bucket_bits": self.bucket_bits,
-            "columns": [f"{column:x}" for column in self.columns],
-            "rows": self.rows,
-            "quotient_bits": self.quotient_bits,
-        }
+        columns = [f"{column:x}" for column in self.columns]
+        return {**Question.to_dict(self), "columns": columns}
+
+    @classmethod
+    def read(cls, written: Fields) -> Self:
+        """Return the question that the manifest writes so."""
+        columns = [int(column, 16) for column in cast(list[str], written["columns"])]
+        make: Callable[..., Self] = cls
+        return make(**{**written, "columns": columns})
 
 
 # By the kind that the manifest names. A new kind is added here; clients load it, so it is pure Python.
-KINDS: dict[str, Callable[..., Question]] = {
-    kind.kind: kind for kind in (Prefix, TaggedPrefix, Chunk, CodeBit)
-}
+KINDS: dict[str, type[Question]] = {kind.kind: kind for kind in (Prefix, TaggedPrefix, Chunk, CodeBit)}
 
 
-def from_dict(fields: object) -> Question:
+def from_dict(written: object) -> Question:
     """Return the question that a manifest describes, or raise ManifestError."""
-    kind = fields.get("kind") if isinstance(fields, Mapping) else None
-    if not isinstance(fields, Mapping) or not isinstance(kind, str) or kind not in KINDS:
-        raise ManifestError(f"the kind of a question must be one that this version knows, got {kind!r}.")
-    rest = {name: value for name, value in fields.items() if name != "kind"}
-    try:
-        if "columns" in rest:
-            rest["columns"] = [int(column, 16) for column in rest["columns"]]
-        question: Question = KINDS[kind](**rest)
-    except (ParameterError, TypeError, ValueError):
-        raise ManifestError(f"the fields of a question of kind {kind} break its rules.") from None
-    return question
+    return read_part(written, KINDS, "a question")

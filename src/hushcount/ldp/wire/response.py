@@ -1,18 +1,25 @@
-"""The randomised response of a client: its probability, rounded towards privacy, and its draw.
+"""The randomised response of a client: its probability, rounded towards privacy, its draw and its error.
 
-Pure Python.
+Pure Python. Only the standard deviations of many counts at once need arrays; numpy is loaded for them.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
 
 from hushcount.errors import ParameterError
 from hushcount.privacy import LARGEST_EPSILON, check_count, check_epsilon
 from hushcount.secure import ByteSource
+
+if TYPE_CHECKING:
+    from hushcount.compiled.arrays import Floats
+
+Count = TypeVar("Count", float, "Floats")
 
 MOST_SYMBOL_BITS = 5
 ONE = 1 << 64  # probabilities are integers out of this
@@ -110,3 +117,68 @@ def respond(truth: int | None, symbol_bits: int, probability: int, bits: ByteSou
             if octet & mask:
                 return truth ^ (octet & mask)
         octets = bits.bytes(8)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseDistribution:
+    """The distribution of a response: one of q symbols is sent, the true one with probability p.
+
+    >>> response = ResponseDistribution(8, 0.5135)
+    >>> round(response.absent, 3), round(response.present, 3)
+    (0.725, 1.655)
+    """
+
+    symbols: int
+    truthful: float
+
+    @property
+    def gain(self) -> float:
+        """q p - 1: what a holder's report adds on average to the matches of its cell."""
+        return self.symbols * self.truthful - 1
+
+    @property
+    def absent(self) -> float:
+        """V0, the variance that a report of another item adds: (1/q)(1 - 1/q) / (p - 1/q)^2."""
+        return (self.symbols - 1) / self.gain**2
+
+    @property
+    def present(self) -> float:
+        """V1, the variance that a report of the item adds: p (1 - p) / (p - 1/q)^2."""
+        return self.truthful * (1 - self.truthful) * (self.symbols / self.gain) ** 2
+
+    def variance(self, count: Count, users: float, asked: float) -> Count:
+        """Return the variance of the estimate of a count, if `asked` of `users` users were asked.
+
+        (n / n_l) [(n - f) V0 + f V1] + f (n / n_l - 1): noise of the responses, then sampling error.
+        """
+        inverse = users / asked
+        return inverse * ((users - count) * self.absent + count * self.present) + count * (inverse - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class OracleError:
+    """The error of an estimate: responses, sampling, other items in its cells (docs/ldp.md, section 3)."""
+
+    response: ResponseDistribution
+    users: int
+    asked: int
+    collisions: float = 0.0  # the most variance that other items can add
+
+    def deviation(self, counts: Floats) -> Floats:
+        """Return the standard deviation of the estimate of each count."""
+        import numpy as np
+
+        inside = np.clip(counts, 0, self.users)
+        return np.asarray(np.sqrt(self.response.variance(inside, self.users, self.asked) + self.collisions))
+
+    @property
+    def of_absent(self) -> float:
+        """The standard deviation of the estimate of an item that nobody holds."""
+        return float((self.response.variance(0.0, self.users, self.asked) + self.collisions) ** 0.5)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say what the standard deviation is made of."""
+        return (
+            f"The standard deviation of an estimate is {self.of_absent:.0f} for an item that nobody holds. It"
+            " comes from the randomised responses, from sampling, and from other items in the same cells.",
+        )

@@ -3,93 +3,94 @@ and of Chan et al. 2012."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from hushcount.compiled.arrays import Counts, Mask
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import (
-    Claim,
-    Thresholded,
-    calibrate,
-    check_calibrated,
-    check_shape,
-    keep,
-    needed,
-)
+from hushcount.mechanisms.base import Claim, Thresholded
 from hushcount.mechanisms.counters.floor import FLOOR_SHAPE_WAY_OUT, ONE_STREAM
-from hushcount.mechanisms.histograms.many_keys import lower_estimate_sentences
+from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise import tails
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.privacy import Budget
-from hushcount.releases.release import Release
-from hushcount.shapes import NOTHING_PUBLIC, FloorCounters, Public, Shape
+from hushcount.shapes import FloorCounters, Public
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
 
 PROOF = "docs/proofs/counters/misra_gries.md"
-_Heights = Thresholded[DiscreteLaplace]
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateMisraGries:
+class _Heights(Thresholded[FloorCounters]):
+    """A mechanism that publishes noisy heights; a public length bounds the floor below them."""
+
+    accepts = (FloorCounters,)
+    sketch = "misra-gries"
+    way_out = FLOOR_SHAPE_WAY_OUT
+    noise: DiscreteLaplace
+
+    def values(self, shape: FloorCounters) -> Counts:
+        """Return the heights."""
+        return shape.counts - shape.floor
+
+    def parameters(self, sizes: Public) -> dict[str, int | float | str | None]:
+        """Return the threshold and the number of candidates."""
+        return {"threshold": self.threshold, "candidates": sizes.candidates}
+
+
+class PrivateMisraGries(_Heights):
     """Noisy heights above a threshold, one noise shared by all keys and one for each (PMG).
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties as for the floor release.
+    Assumes: every event counts 1, in the order of the stream; keys are evicted as for the floor release.
     Parameters: z0 + zj on each height, z ~ DLap(epsilon); threshold thresholds.pmg_threshold.
     Proof: docs/proofs/counters/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
     """
 
-    budget: Budget
-    public: Public = NOTHING_PUBLIC
-    law: DiscreteLaplace = field(init=False)
-    threshold: int = field(init=False)
-
-    name: ClassVar[str] = "pmg"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
-    sketch: ClassVar[str] = "misra-gries"
-    way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
-    claim: ClassVar[Claim] = Claim(
+    name = "pmg"
+    claim = Claim(
         "private Misra-Gries",
         "PMG (Lebeda and Tětek 2023, Algorithm 2) with the exact threshold is (epsilon, delta)-DP.",
         PROOF,
         ONE_STREAM,
     )
 
-    def __post_init__(self) -> None:
-        law = DiscreteLaplace(self.budget.epsilon)
-        threshold = thresholds.pmg_threshold(self.budget.epsilon, self.budget.delta)
-        calibrate(self, law=law, threshold=threshold)
+    def calibrate(self) -> None:
+        """Set the noise, and the threshold for it."""
+        self.noise = DiscreteLaplace(self.budget.epsilon)
+        self.threshold = self.smallest_threshold(self.budget.epsilon, self.budget.delta)
 
-    def release(self, shape: FloorCounters, bits: Bits) -> Release:
-        """Publish each candidate whose noisy height reaches the threshold."""
-        return _release_shared(self, shape, bits, least_height=0)
+    def smallest_threshold(self, epsilon: float, delta: float) -> int:
+        """Return the threshold of this variant."""
+        return thresholds.pmg_threshold(epsilon, delta)
+
+    def noises(self, count: int, bits: Bits) -> Counts:
+        """Draw one noise that all heights share, and one for each."""
+        noise = self.noise.sample(1 + count, bits)
+        return noise[1:] + int(noise[0])
+
+    def tail(self, m: Floats) -> Floats:
+        """Return P[z0 + zj >= m], which is P[zj - z0 >= m]: the noise is symmetric."""
+        return tails.difference_tail(self.budget.epsilon, m)
+
+    def error(self, sizes: Public) -> EstimateError:
+        """Return the error of heights with shared noise."""
+        return SharedNoiseError(self.noise, sizes.candidates, self.public.largest_floor)
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateMisraGriesPaper:
+class PrivateMisraGriesPaper(PrivateMisraGries):
     """PMG with the published threshold for geometric noise.
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties as for the floor release.
+    Assumes: every event counts 1, in the order of the stream; keys are evicted as for the floor release.
     Parameters: z0 + zj on each height, z ~ DLap(epsilon); threshold thresholds.pmg_paper_threshold.
     Proof: docs/proofs/counters/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
     """
 
-    budget: Budget
-    public: Public = NOTHING_PUBLIC
-    law: DiscreteLaplace = field(init=False)
-    threshold: int = field(init=False)
-
-    name: ClassVar[str] = "pmg-paper"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
-    sketch: ClassVar[str] = "misra-gries"
-    way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
-    claim: ClassVar[Claim] = Claim(
+    name = "pmg-paper"
+    claim = Claim(
         "private Misra-Gries, published threshold",
         "PMG (Lebeda and Tětek 2023, Algorithm 2) with the published threshold (Section 5.2) is"
         " (epsilon, delta)-DP.",
@@ -97,37 +98,25 @@ class PrivateMisraGriesPaper:
         ONE_STREAM,
     )
 
-    def __post_init__(self) -> None:
-        law = DiscreteLaplace(self.budget.epsilon)
-        threshold = thresholds.pmg_paper_threshold(self.budget.epsilon, self.budget.delta)
-        calibrate(self, law=law, threshold=threshold)
-
-    def release(self, shape: FloorCounters, bits: Bits) -> Release:
-        """Publish each candidate whose noisy height reaches the threshold."""
-        return _release_shared(self, shape, bits, least_height=0)
+    def smallest_threshold(self, epsilon: float, delta: float) -> int:
+        """Return the published threshold."""
+        return thresholds.pmg_paper_threshold(epsilon, delta)
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateMisraGriesStandard:
+class PrivateMisraGriesStandard(PrivateMisraGries):
     """PMG of a standard Misra-Gries sketch, which drops keys of height 0 at once.
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties are broken in any way.
+    Assumes: every event counts 1, in the order of the stream; any rule may pick the evicted key.
     Parameters: z0 + zj on each height >= 1, z ~ DLap(epsilon); threshold thresholds.standard_threshold.
     Proof: docs/proofs/counters/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
     """
 
-    budget: Budget
-    public: Public
-    law: DiscreteLaplace = field(init=False)
-    threshold: int = field(init=False)
-
-    name: ClassVar[str] = "pmg-standard"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
-    sketch: ClassVar[str] = "misra-gries"
-    way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
-    claim: ClassVar[Claim] = Claim(
+    name = "pmg-standard"
+    needs = ("candidates",)
+    least_value = 1
+    claim = Claim(
         "private Misra-Gries of the standard sketch",
         "PMG of the standard sketch (Lebeda and Tětek 2023, Section 5.1) with the exact threshold is"
         " (epsilon, delta)-DP.",
@@ -135,38 +124,25 @@ class PrivateMisraGriesStandard:
         ONE_STREAM[:1],
     )
 
-    def __post_init__(self) -> None:
-        candidates = needed(self.name, "candidates", self.public.candidates)
-        law = DiscreteLaplace(self.budget.epsilon)
-        threshold = thresholds.standard_threshold(self.budget.epsilon, self.budget.delta, candidates)
-        calibrate(self, law=law, threshold=threshold)
-
-    def release(self, shape: FloorCounters, bits: Bits) -> Release:
-        """Publish each nonzero candidate whose noisy height reaches the threshold."""
-        return _release_shared(self, shape, bits, least_height=1)
+    def smallest_threshold(self, epsilon: float, delta: float) -> int:
+        """Return the threshold for keys that come and go with their height."""
+        return thresholds.standard_threshold(epsilon, delta, self.needed("candidates"))
 
 
-@dataclass(frozen=True, slots=True)
-class ChanRelease:
+class ChanRelease(_Heights):
     """Noisy heights with independent noise scaled to the number of counters (Chan et al. 2012).
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties are broken in any way.
+    Assumes: every event counts 1, in the order of the stream; any rule may pick the evicted key.
     Parameters: DLap(epsilon / k) on each height >= 1, k candidates; threshold thresholds.chan_threshold.
     Proof: docs/proofs/counters/misra_gries.md. Checked by: tests/privacy/test_misra_gries.py
     """
 
-    budget: Budget
-    public: Public
-    law: DiscreteLaplace = field(init=False)
-    threshold: int = field(init=False)
-
-    name: ClassVar[str] = "chan"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
-    sketch: ClassVar[str] = "misra-gries"
-    way_out: ClassVar[str] = FLOOR_SHAPE_WAY_OUT
-    claim: ClassVar[Claim] = Claim(
+    name = "chan"
+    needs = ("candidates",)
+    least_value = 1
+    claim = Claim(
         "Misra-Gries with noise for all counters",
         "Noise for l1 sensitivity k on the nonzero heights (Chan et al. 2012), with the exact threshold, is"
         " (epsilon, delta)-DP.",
@@ -174,94 +150,27 @@ class ChanRelease:
         ONE_STREAM[:1],
     )
 
-    def __post_init__(self) -> None:
-        candidates = needed(self.name, "candidates", self.public.candidates)
-        law = DiscreteLaplace.shared(self.budget.epsilon, candidates, "counters")
-        threshold = thresholds.chan_threshold(self.budget.epsilon, self.budget.delta, candidates)
-        calibrate(self, law=law, threshold=threshold)
+    def calibrate(self) -> None:
+        """Set the noise for all counters, and the threshold for it."""
+        epsilon, candidates = self.budget.epsilon, self.needed("candidates")
+        self.noise = DiscreteLaplace.shared(epsilon, candidates, "counters")
+        self.threshold = thresholds.chan_threshold(epsilon, self.budget.delta, candidates)
 
-    def release(self, shape: FloorCounters, bits: Bits) -> Release:
-        """Publish each nonzero candidate whose noisy height reaches the threshold."""
-        _check(self, shape)
-        heights = shape.counts - shape.floor
-        noisy = heights + self.law.sample(len(heights), bits)
-        return _publish(self, shape, noisy, (heights >= 1) & (noisy >= self.threshold), shared=False)
-
-
-def _release_shared(mechanism: _Heights, shape: FloorCounters, bits: Bits, least_height: int) -> Release:
-    """Add one shared noise and one for each key to heights of at least `least_height`, and publish."""
-    _check(mechanism, shape)
-    heights = shape.counts - shape.floor
-    noise = mechanism.law.sample(1 + len(heights), bits)
-    noisy = heights + noise[0] + noise[1:]
-    published = (heights >= least_height) & (noisy >= mechanism.threshold)
-    return _publish(mechanism, shape, noisy, published, shared=True)
-
-
-def _check(mechanism: _Heights, shape: FloorCounters) -> None:
-    """Raise unless the shape is one that the mechanism is proved and calibrated for."""
-    check_shape(mechanism, shape)
-    public = mechanism.public
-    if public.candidates is not None:
-        check_calibrated("candidates", shape.candidates, public.candidates)
-    if public.parts is not None:
-        check_calibrated("parts", shape.parts, public.parts)
-
-
-def _publish(
-    mechanism: _Heights,
-    shape: FloorCounters,
-    noisy: Counts,
-    published: Mask,
-    *,
-    shared: bool,
-) -> Release:
-    """Return the release of the heights that are published."""
-    parameters: dict[str, int | float | str] = {
-        "threshold": mechanism.threshold,
-        "candidates": shape.candidates,
-    }
-    guarantee = mechanism.claim.guarantee(mechanism.budget, shape.unit, parameters)
-    error = HeightError(mechanism.law, shape.candidates, mechanism.public.largest_floor, shared)
-    return Release.of(keep(shape.keys, published), noisy[published], guarantee, error)
+    def error(self, sizes: Public) -> EstimateError:
+        """Return the error of heights with independent noise."""
+        return EstimateError(self.noise, sizes.candidates, self.public.largest_floor)
 
 
 @dataclass(frozen=True, slots=True)
-class HeightError:
-    """The count is a lower estimate: height + noise, and height <= true <= height + floor.
+class SharedNoiseError(EstimateError):
+    """As for independent noise, but one of the two noises of a key is shared by all keys."""
 
-    The floor is not published; a public length bounds it by `largest_floor`, else nothing does.
-    """
-
-    law: DiscreteLaplace
-    candidates: int
-    largest_floor: int | None
-    shared: bool
-
-    def interval(self, confidence: float) -> tuple[int, int | None]:
-        """Return the widths for one key chosen before seeing the result.
-
-        No upper end without a public length.
-        """
-        return self._bounds(1 - confidence, 1)
-
-    def simultaneous(self, confidence: float) -> tuple[int, int | None]:
-        """Return the widths that hold for all candidates at once, so also for those published."""
-        return self._bounds(1 - confidence, self.candidates)
-
-    def sentences(self, confidence: float) -> tuple[str, ...]:
-        """Say what the bounds are made of."""
-        return lower_estimate_sentences(confidence, self.interval(confidence), self.largest_floor)
-
-    def _bounds(self, failure: float, keys: int) -> tuple[int, int | None]:
-        """Return the widths below and above the count that hold for `keys` keys at once but for `failure`."""
-        if self.largest_floor is None:
-            return self._one_sided(failure, keys), None
-        noise = self._one_sided(failure / 2, keys)
-        return noise, self.largest_floor + noise
+    noise: DiscreteLaplace
 
     def _one_sided(self, failure: float, keys: int) -> int:
-        """Return the noise that none of `keys` keys exceeds but for `failure`."""
-        if self.shared:
-            return tails.largest_difference(float(self.law.epsilon), failure, keys) - 1
-        return max(self.law.least_tail(tails.one_of(keys, failure)) - 1, 0)
+        """Return a width that none of `keys` sums of two noises exceeds but for `failure`."""
+        return tails.largest_difference(float(self.noise.epsilon), failure, keys) - 1
+
+    def _two_sided(self, failure: float, keys: int) -> int:
+        """Return a width for both sides, each with half of the failure."""
+        return self._one_sided(failure / 2, keys)

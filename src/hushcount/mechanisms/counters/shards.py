@@ -2,49 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from hushcount.compiled.arrays import Counts
+import numpy as np
+
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.keys.arrays import sum_by_key
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import Claim, calibrate, check_shape, keep, lies_between
+from hushcount.mechanisms.base import Claim, Mechanism, keep
 from hushcount.mechanisms.counters.floor import ONE_STREAM
-from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometricLaw
+from hushcount.mechanisms.forecast import KeyForecast, noise_words
+from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
+from hushcount.mechanisms.intervals import lies_between
 from hushcount.mechanisms.sampling.rows import values_grid
 from hushcount.noise import tails
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.privacy import Budget
+from hushcount.privacy import Budget, share_of
 from hushcount.releases.release import Release
-from hushcount.shapes import NOTHING_PUBLIC, Histogram, KeyShards, Public, Shape, Shards
+from hushcount.shapes import Histogram, KeyShards, Shards
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
 
 
-@dataclass(frozen=True, slots=True)
-class ShardRelease:
+class ShardRelease(Mechanism[Shards, Release]):
     """Sums over shards of what the counts have above noisy floors, less a truncated geometric.
 
     Theorem: (epsilon, delta)-DP, whatever the number of shards.
     Neighbours: add or remove one event.
     Assumes: as the floor release, in each shard; the shard of an event is a function of the event alone.
-    Parameters: floors f + DLap(epsilon) + A, A = thresholds.shard_margin; K, TruncatedGeometricLaw at
+    Parameters: floors f + DLap(epsilon) + A, A = thresholds.shard_margin; K, TruncatedGeometricNoise at
         (epsilon, delta - P[DLap(epsilon) > A]).
     Proof: docs/proofs/counters/shards.md. Checked by: tests/privacy/test_shards.py
     """
 
-    budget: Budget
-    public: Public = NOTHING_PUBLIC
-    floor_law: DiscreteLaplace = field(init=False)
-    margin: int = field(init=False)
-    law: TruncatedGeometricLaw = field(init=False)
-
-    name: ClassVar[str] = "shards"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (Shards,)
-    sketch: ClassVar[str] = "space-saving"
-    way_out: ClassVar[str] = "give a list of SpaceSaving or MisraGries sketches"
-    claim: ClassVar[Claim] = Claim(
+    name = "shards"
+    accepts = (Shards,)
+    sketch = "space-saving"
+    way_out = "give a list of SpaceSaving or MisraGries sketches"
+    claim = Claim(
         "shard release",
         "Shard release: noisy floors and a noisy histogram of what lies above them are (epsilon, delta)-DP"
         " together.",
@@ -52,34 +49,47 @@ class ShardRelease:
         (*ONE_STREAM, "the shard of an event is a function of the event alone"),
     )
 
-    def __post_init__(self) -> None:
-        budget = self.budget
-        margin = thresholds.shard_margin(budget.epsilon, budget.delta)
-        law = TruncatedGeometricLaw.of(values_grid(histogram_budget(budget)))
-        calibrate(self, floor_law=DiscreteLaplace(budget.epsilon), margin=margin, law=law)
+    def calibrate(self) -> None:
+        """Set the noise of each floor, what is added to it, and the noise of the histogram."""
+        self.floor_noise = DiscreteLaplace(self.budget.epsilon)
+        self.margin = thresholds.shard_margin(self.budget.epsilon, self.budget.delta)
+        self.noise = TruncatedGeometricNoise.of(values_grid(histogram_budget(self.budget)))
 
-    def release(self, shape: Shards, bits: Bits) -> Release:
+    def calibration(self) -> dict[str, int | float | str | None]:
+        """Return the noise of the floors, what is added to them, and the noise of the histogram."""
+        return {"noise": noise_words(self.floor_noise), "margin": self.margin, **self.noise.parameters()}
+
+    def forecast(self) -> KeyForecast:
+        """Return what will be left of a key that one shard holds, above its noisy floor."""
+        below, centre, margin = self.noise.cumulative(), self.noise.centre, self.margin
+        chances = np.diff(below)  # P[K = 0], P[K = 1], ...
+        taken = np.arange(len(chances))
+
+        def added(m: Floats) -> Floats:
+            """Return P[centre - K - z - margin >= m] for the noise z of the floor, which is symmetric."""
+            least = m[:, None] - centre + margin + taken
+            return np.asarray(self.floor_noise.tail(least.astype(np.int64)) @ chances)
+
+        return KeyForecast(1 + centre, added, added, above_floor=True, lowered=True)
+
+    def draw(self, shape: Shards, bits: Bits) -> Release:
         """Publish the noisy floors, and each key that keeps at least 1."""
-        check_shape(self, shape)
-        noise = self.floor_law.sample(len(shape.parts), bits)
+        noise = self.floor_noise.sample(len(shape.parts), bits)
         floors = tuple(part.floor + int(z) + self.margin for part, z in zip(shape.parts, noise, strict=True))
         histogram = above_floors(shape, floors)
-        values = histogram.counts - self.law.sample(len(histogram.counts), bits)
-        published = values >= 1
-        counts = values[published] + self.law.centre
-        parameters = {"shards": len(floors), "margin": self.margin, "largest_noise": self.law.largest}
-        guarantee = self.claim.guarantee(self.budget, shape.unit, {**parameters, "offset": self.law.centre})
+        keys, counts = self.noise.publish(histogram.keys, histogram.counts, bits)
+        sizes = {"shards": len(floors), "margin": self.margin}
+        guarantee = self.guarantee(shape.unit, **sizes, **self.noise.parameters())
         apart = isinstance(shape, KeyShards)
-        error = ShardError(self.law, floors, self.floor_law, self.margin, apart)
-        floor = max(floors) if apart else sum(floors)
-        return Release.of(keep(histogram.keys, published), counts, guarantee, error, floor)
+        error = ShardError(self.budget, floors, apart)
+        return Release.of(keys, counts, guarantee, error, max(floors) if apart else sum(floors))
 
 
 def histogram_budget(budget: Budget) -> Budget:
     """Return the budget left for the histogram: a key isolated below its floor may have spent the rest."""
     margin = thresholds.shard_margin(budget.epsilon, budget.delta)
     spent = float(DiscreteLaplace(budget.epsilon).tail(margin + 1)) * (1 + tails.SAFETY)
-    return Budget(budget.epsilon, budget.delta - spent)
+    return share_of(budget.epsilon, budget.delta - spent)
 
 
 def above_floors(shape: Shards, floors: tuple[int, ...]) -> Histogram:
@@ -96,15 +106,18 @@ def above_floors(shape: Shards, floors: tuple[int, ...]) -> Histogram:
 class ShardError:
     """The count is H - K + median(K) and H - u <= true <= H + sum of floors + u.
 
-    u is 0 unless a noisy floor f + z + `margin` is below its floor f; `floors` are published. Where keys are
+    u is 0 unless a noisy floor f + z + margin is below its floor f; `floors` are published. Where keys are
     `apart`, each in one shard, the largest floor stands in for their sum, and u is that of one floor.
     """
 
-    noise: TruncatedGeometricLaw
+    budget: Budget
     floors: tuple[int, ...]
-    floor_law: DiscreteLaplace
-    margin: int
     apart: bool = False
+
+    @property
+    def noise(self) -> TruncatedGeometricNoise:
+        """The distribution of K."""
+        return TruncatedGeometricNoise.of(values_grid(histogram_budget(self.budget)))
 
     def interval(self, confidence: float) -> tuple[int, int]:
         """Return the widths for one key chosen before seeing the result.
@@ -125,8 +138,10 @@ class ShardError:
 
     def _too_low(self, failure: float, shards: int) -> tuple[int, float]:
         """Return (u, p): so many floors are together more than u too low with probability at most p."""
-        one = max(self.floor_law.least_tail(failure / (2 * shards)) - self.margin - 1, 0)
-        missed = shards * float(self.floor_law.tail(self.margin + 1 + one))
+        noise = DiscreteLaplace(self.budget.epsilon)
+        margin = thresholds.shard_margin(self.budget.epsilon, self.budget.delta)
+        one = max(noise.least_tail(failure / (2 * shards)) - margin - 1, 0)
+        missed = shards * float(noise.tail(margin + 1 + one))
         return one if self.apart else shards * one, missed
 
     def sentences(self, confidence: float) -> tuple[str, ...]:

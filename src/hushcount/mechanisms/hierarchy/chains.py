@@ -41,11 +41,10 @@ _SEARCH = 40  # steps of a golden section search
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A distribution of noise with its smallest private threshold, for paths of `tests` nodes."""
+    """A distribution of noise with its smallest private threshold, for paths of some length."""
 
-    law: Distribution
+    noise: Distribution
     threshold: int
-    tests: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +59,17 @@ class Failures:
     beyond: float
 
     @classmethod
-    def of(cls, law: Distribution, threshold: int) -> Failures:
+    def of(cls, noise: Distribution, threshold: int) -> Failures:
         """Return the tests at t < threshold, and that of a node which only the larger data tests."""
-        step = 1 + int(math.sqrt(law.variance) / _FINEST)
-        untested = -math.log1p(-float(law.tail(threshold - 1)))
-        lowest, beyond = _lowest(law, threshold)
+        step = 1 + int(math.sqrt(noise.variance) / _FINEST)
+        untested = -math.log1p(-float(noise.tail(threshold - 1)))
+        lowest, beyond = _lowest(noise, threshold)
         t = np.arange(lowest, threshold, step)
         highest = t + (step - 1)  # of each block the most likely to fail, and the greatest loss
         hidden = np.where(
-            highest >= 1, -np.log1p(-law.tail(np.maximum(highest, 1))), -law.log_tail(1 - highest)
+            highest >= 1, -np.log1p(-noise.tail(np.maximum(highest, 1))), -noise.log_tail(1 - highest)
         )
-        loss = np.append(_loss(law, t), untested) * (1 + _ROUNDING)
+        loss = np.append(_loss(noise, t), untested) * (1 + _ROUNDING)
         return cls(np.append(hidden, 0.0) * (1 - _ROUNDING), loss, beyond)
 
     def all_fail(self, tests: int, epsilon: float) -> float:
@@ -96,13 +95,13 @@ class Failures:
         return max(_least_value(bound), math.exp(epsilon) * self.beyond - math.expm1(epsilon))
 
 
-def chain_delta(law: Distribution, threshold: int, tests: int, epsilon: float) -> float:
+def chain_delta(noise: Distribution, threshold: int, tests: int, epsilon: float) -> float:
     """Return the delta of the release at epsilon (an upper bound, both ways) for paths of `tests` nodes.
 
     >>> 0.9e-6 < chain_delta(DiscreteGaussian(15.13), 84, 32, 1.0) < 1e-6
     True
     """
-    failures = Failures.of(law, threshold)
+    failures = Failures.of(noise, threshold)
     return (1 + SAFETY) * max(failures.all_fail(tests, epsilon), failures.some_succeeds(tests, epsilon))
 
 
@@ -110,14 +109,14 @@ def calibrate(tests: int, budget: Budget, threshold: int | None = None) -> Chain
     """Return the distribution of noise for a public threshold, or the one with the smallest threshold of all.
 
     >>> chain = calibrate(32, Budget(1.0, 1e-6))
-    >>> chain.threshold, round(float(chain.law.sigma), 1)
+    >>> chain.threshold, round(float(chain.noise.sigma), 1)
     (84, 15.1)
     """
     found = [
         *chains(laplace, check_count("tests", tests, 2, LARGEST_TESTS), budget),
         *chains(DiscreteGaussian, tests, budget),
     ]
-    least = min(found, key=lambda chain: (chain.threshold, chain.law.variance))
+    least = min(found, key=lambda chain: (chain.threshold, chain.noise.variance))
     if threshold is None:
         return least
     given = check_count("threshold", threshold)
@@ -126,7 +125,7 @@ def calibrate(tests: int, budget: Budget, threshold: int | None = None) -> Chain
             f"threshold must be at least {least.threshold} for epsilon = {budget.epsilon:g},"
             f" delta = {budget.delta:g} and height {tests - 1}, got {given}."
         )
-    return min((one for one in found if one.threshold <= given), key=lambda chain: chain.law.variance)
+    return min((one for one in found if one.threshold <= given), key=lambda chain: chain.noise.variance)
 
 
 def laplace(scale: Fraction) -> DiscreteLaplace:
@@ -138,17 +137,17 @@ def laplace(scale: Fraction) -> DiscreteLaplace:
 def chains(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget) -> tuple[Chain, ...]:
     """Return distributions of one kind with their smallest thresholds, by increasing scale."""
     least = _least_scale(kind, tests, budget)
-    laws = dict.fromkeys(kind(_rounded_up(least * raised)) for raised in RAISES)
-    found = ((law, _least_threshold(law, tests, budget)) for law in laws)
-    return tuple(Chain(law, threshold, tests) for law, threshold in found if threshold is not None)
+    noises = dict.fromkeys(kind(_rounded_up(least * raised)) for raised in RAISES)
+    found = ((noise, _least_threshold(noise, tests, budget)) for noise in noises)
+    return tuple(Chain(noise, threshold) for noise, threshold in found if threshold is not None)
 
 
 def _least_scale(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget) -> float:
     """Return about the scale below which the failed tests of a path alone exceed delta."""
 
     def private(scale: float) -> bool:
-        law = kind(_rounded_up(scale))
-        failures = Failures.of(law, _untested_threshold(law, tests, budget.delta))
+        noise = kind(_rounded_up(scale))
+        failures = Failures.of(noise, _untested_threshold(noise, tests, budget.delta))
         return failures.all_fail(tests, budget.epsilon) * (1 + SAFETY) <= budget.delta
 
     high = 1 / budget.epsilon
@@ -168,36 +167,36 @@ def _least_scale(kind: Callable[[Fraction], Distribution], tests: int, budget: B
     return high
 
 
-def _least_threshold(law: Distribution, tests: int, budget: Budget) -> int | None:
+def _least_threshold(noise: Distribution, tests: int, budget: Budget) -> int | None:
     """Return the smallest private threshold, or None if failed tests exceed delta at any threshold."""
-    start = _untested_threshold(law, tests, budget.delta)
+    start = _untested_threshold(noise, tests, budget.delta)
     for threshold in range(start, start + _STEPS):
-        if chain_delta(law, threshold, tests, budget.epsilon) <= budget.delta:
+        if chain_delta(noise, threshold, tests, budget.epsilon) <= budget.delta:
             return threshold
     return None
 
 
-def _untested_threshold(law: Distribution, tests: int, delta: float) -> int:
+def _untested_threshold(noise: Distribution, tests: int, delta: float) -> int:
     """Return the smallest threshold with 1 - (1 - q)^tests <= delta, for nodes that one side alone tests."""
-    return max(1, 1 + law.least_tail(max(one_of(tests, delta), LEAST_PROBABILITY)))
+    return max(1, 1 + noise.least_tail(max(one_of(tests, delta), LEAST_PROBABILITY)))
 
 
-def _lowest(law: Distribution, threshold: int) -> tuple[int, float]:
+def _lowest(noise: Distribution, threshold: int) -> tuple[int, float]:
     """Return the smallest t that matters, and the probability to fail below it."""
-    if isinstance(law, DiscreteLaplace):
+    if isinstance(noise, DiscreteLaplace):
         return 1, 0.0  # from there downwards the loss stays the same and failing gets less likely
-    negligible = max(1e-9 * float(law.tail(threshold - 1)), LEAST_PROBABILITY)
-    margin = law.least_tail(min(negligible, 0.1))
-    return 2 - margin, float(law.tail(margin))
+    negligible = max(1e-9 * float(noise.tail(threshold - 1)), LEAST_PROBABILITY)
+    margin = noise.least_tail(min(negligible, 0.1))
+    return 2 - margin, float(noise.tail(margin))
 
 
-def _loss(law: Distribution, t: Counts) -> Floats:
+def _loss(noise: Distribution, t: Counts) -> Floats:
     """Return log F(t) / F(t - 1), by the probability between them, or by tails where that is most of F(t)."""
-    log_fail = np.asarray(law.log_tail(1 - t))
-    between = np.exp(np.asarray(law.log_pmf(t - 1)) - log_fail)
+    log_fail = np.asarray(noise.log_tail(1 - t))
+    between = np.exp(np.asarray(noise.log_pmf(t - 1)) - log_fail)
     with np.errstate(divide="ignore", invalid="ignore"):
         near = -np.log1p(-between)
-    return np.where(between < 0.5, near, log_fail - np.asarray(law.log_tail(2 - t)))
+    return np.where(between < 0.5, near, log_fail - np.asarray(noise.log_tail(2 - t)))
 
 
 def _least_value(bound: Callable[[float], float]) -> float:

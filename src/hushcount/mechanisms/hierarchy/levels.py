@@ -14,48 +14,24 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 
+from hushcount.accounting.charges import Normal, Response
 from hushcount.accounting.composition import laplace_divergences, largest_rate, rounded_down
+from hushcount.accounting.zcdp import zcdp_sigma
 from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.histograms import gaussian
-from hushcount.noise import lattice, tails
-from hushcount.noise.gaussian import DiscreteGaussian, Distribution
+from hushcount.noise import tails
+from hushcount.noise.gaussian import DiscreteGaussian, mills
 from hushcount.noise.laplace import LEAST_EPSILON, DiscreteLaplace
+from hushcount.noise.lattice import smallest_integer
+from hushcount.privacy import Budget
 
-SHARES = tuple(
-    np.geomspace(0.01, 0.98, 24).tolist()
-)  # of delta, for what changes; the rest hides isolated keys
+# Shares of delta for the counts that change; the rest hides isolated keys.
+SHARES = tuple(np.geomspace(0.01, 0.98, 24).tolist())
 _ROOT_TWO = math.sqrt(2)
-
-
-class LevelNoise(Protocol):
-    """Noise for every floor and count, with what the calibration asks of it."""
-
-    @property
-    def law(self) -> Distribution:
-        """The distribution of each noise."""
-        ...
-
-    @property
-    def words(self) -> str:
-        """The noise, and how the levels are composed, in words."""
-        ...
-
-    def divergences(self, most: int, epsilon: float) -> Floats:
-        """Return HS_1, ..., HS_most, or bounds above them."""
-        ...
-
-    def difference_tail(self, least: int) -> float:
-        """Return P[z1 - z0 >= least], or a bound above it."""
-        ...
-
-    def isolated_tail(self, threshold: int) -> float:
-        """Return P[max(1 + z1 - z0, z2 - z0) >= threshold], or a bound above it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +41,7 @@ class LaplaceLevels:
     rate: float
 
     @property
-    def law(self) -> DiscreteLaplace:
+    def distribution(self) -> DiscreteLaplace:
         """The distribution of each noise."""
         return DiscreteLaplace(self.rate)
 
@@ -73,6 +49,10 @@ class LaplaceLevels:
     def words(self) -> str:
         """The noise, and how the levels are composed, in words."""
         return f"discrete Laplace of rate {self.rate:g}, levels composed exactly"
+
+    def curve(self, counts: int) -> Response:
+        """Return the Rényi divergences of so many counts that change by 1."""
+        return Response(self.distribution.exact_epsilon, counts)
 
     def divergences(self, most: int, epsilon: float) -> Floats:
         """Return HS_1, ..., HS_most."""
@@ -94,7 +74,7 @@ class GaussianLevels:
     sigma: float
 
     @property
-    def law(self) -> DiscreteGaussian:
+    def distribution(self) -> DiscreteGaussian:
         """The distribution of each noise."""
         return DiscreteGaussian(self.sigma)
 
@@ -102,6 +82,10 @@ class GaussianLevels:
     def words(self) -> str:
         """The noise, and how the levels are composed, in words."""
         return f"discrete Gaussian of sigma {self.sigma:g}, levels composed on the integers"
+
+    def curve(self, counts: int) -> Normal:
+        """Return the Rényi divergences of so many counts that change by 1."""
+        return Normal(self.distribution.exact_sigma**2, counts)
 
     def divergences(self, most: int, epsilon: float) -> Floats:
         """Return bounds above HS_1, ..., HS_most."""
@@ -113,11 +97,15 @@ class GaussianLevels:
             return 1.0
         first, spread = np.array([float(least)]), np.array([_ROOT_TWO * self.sigma])
         log_first = gaussian.log_peak(np.array([2.0]), self.sigma) - (first / (2 * self.sigma)) ** 2
-        return min(1.0, float((np.exp(log_first) * gaussian.ratio(first, spread))[0]))
+        return min(1.0, float((np.exp(log_first) * mills(first, spread))[0]))
 
     def isolated_tail(self, threshold: int) -> float:
         """Return a bound above P[max(1 + z1 - z0, z2 - z0) >= threshold]: the sum over both."""
         return self.difference_tail(threshold - 1) + self.difference_tail(threshold)
+
+
+LevelNoise = LaplaceLevels | GaussianLevels
+"""The noise of every floor and count, with what the calibration asks of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +116,26 @@ class CalibratedLevels:
     threshold: int
 
 
+def levels_for(budget: Budget, height: int) -> CalibratedLevels:
+    """Return the noise and threshold for a budget; for one in rho, the smallest Gaussian noise it allows."""
+    if budget.rho is None:
+        return calibrated_levels(budget.epsilon, budget.delta, height)
+    least = zcdp_sigma(budget.rho, height + 1)
+    gaussian.check_sigma(least, height + 1)
+    for raised in (1.0, *gaussian.RAISES):
+        noise = GaussianLevels(gaussian.rounded_up(least * raised))
+        threshold = least_threshold(noise, budget.epsilon, budget.delta, height)
+        if threshold is not None:
+            return CalibratedLevels(noise, threshold)
+    raise ParameterError(f"delta is too large for rho = {budget.rho:g}; give a smaller one.")
+
+
 @lru_cache(maxsize=256)
 def calibrated_levels(epsilon: float, delta: float, height: int) -> CalibratedLevels:
     """Return the noise with the lowest threshold G for a hierarchy of this height; of equals, the weakest.
 
     >>> found = calibrated_levels(1.0, 1e-6, 31)
-    >>> found.threshold, found.noise.law
+    >>> found.threshold, found.noise.distribution
     (195, DiscreteGaussian(sigma=24.28125))
     """
     _check_range(epsilon, height)
@@ -142,7 +144,7 @@ def calibrated_levels(epsilon: float, delta: float, height: int) -> CalibratedLe
         for noise in _tried(epsilon, delta, height)
         if (threshold := least_threshold(noise, epsilon, delta, height)) is not None
     ]
-    return min(found, key=lambda one: (one.threshold, one.noise.law.variance))
+    return min(found, key=lambda one: (one.threshold, one.noise.distribution.variance))
 
 
 def _check_range(epsilon: float, height: int) -> None:
@@ -160,7 +162,7 @@ def least_threshold(noise: LevelNoise, epsilon: float, delta: float, height: int
     moved = noise.divergences(height + 1, epsilon)
     if moved.max() >= target:
         return None
-    return lattice._least(lambda least: least >= 1 and spent(noise, moved, least) <= target)
+    return smallest_integer(lambda least: least >= 1 and spent(noise, moved, least) <= target)
 
 
 def spent(noise: LevelNoise, moved: Floats, threshold: int) -> float:
@@ -184,4 +186,4 @@ def _tried(epsilon: float, delta: float, height: int) -> Iterator[LevelNoise]:
     except ParameterError:  # an epsilon so small that Laplace noise alone can be drawn
         return
     for raised in gaussian.RAISES:
-        yield GaussianLevels(math.ceil(least * raised * gaussian.GRAIN) / gaussian.GRAIN)
+        yield GaussianLevels(gaussian.rounded_up(least * raised))

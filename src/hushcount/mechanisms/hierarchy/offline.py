@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from hushcount.compiled.arrays import Counts
-from hushcount.mechanisms.base import Claim, check_calibrated, check_shape, needed
+from hushcount.compiled.arrays import Counts, Floats
+from hushcount.hierarchies.sorted_leaves import LeafBatch
+from hushcount.mechanisms.base import Claim
+from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.hierarchy._kernels.walk import LEAF, ROWS, Leaves, Path, walk
 from hushcount.mechanisms.hierarchy.chains import calibrate
 from hushcount.mechanisms.hierarchy.totals import TotalError
+from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.noise.gaussian import Distribution
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
 from hushcount.releases.tree import TreeRelease, TreeRows
-from hushcount.shapes import LeafBatch, LeafCounts, Public, Shape
+from hushcount.shapes import LeafCounts
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
@@ -28,28 +30,22 @@ if TYPE_CHECKING:
 BLOCK = 1 << 15  # noises drawn together
 
 
-@dataclass(frozen=True, slots=True)
-class HierarchyRelease:
+class HierarchyRelease(TreeMechanism[LeafCounts]):
     """Nodes whose noisy residual reaches the threshold, from the leaves up, with the noisy residual itself.
 
     Theorem: (epsilon, delta)-DP.
-    Neighbours: add or remove one event.
+    Neighbours: add or remove one event, or one user with all rows that are kept.
     Assumes: the leaf of an event is a function of its key; all paths of the hierarchy have the same length.
     Parameters: independent noise w on the residual of every node with residual >= 1, discrete Laplace or
         Gaussian; a public threshold, not below the smallest private one, chains.calibrate.
     Proof: docs/proofs/hierarchy/offline.md. Checked by: tests/privacy/test_hierarchy.py
     """
 
-    budget: Budget
-    public: Public
-    threshold: int | None = None  # None takes the smallest private one
-    law: Distribution = field(init=False)
-
-    name: ClassVar[str] = "hierarchy-offline"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (LeafCounts,)
-    sketch: ClassVar[str] = "leaves"
-    way_out: ClassVar[str] = "give the data to hc.tree, or count with HierarchySketch"
-    claim: ClassVar[Claim] = Claim(
+    name = "hierarchy-offline"
+    accepts = (LeafCounts,)
+    sketch = "leaves"
+    way_out = "give the data to hc.tree, or count with HierarchySketch"
+    claim = Claim(
         "noisy residuals of a hierarchy",
         "Independent noise on the residuals of all nodes, calibrated for the tests of one path, is"
         " (epsilon, delta)-DP.",
@@ -57,45 +53,29 @@ class HierarchyRelease:
         ("the leaf of an event is a function of its key",),
     )
 
-    def __post_init__(self) -> None:
-        height = self.height
-        if self.threshold is not None:
-            check_count("threshold", self.threshold, most=LARGEST_COUNT)
-        chain = calibrate(height + 1, self.budget, self.threshold)
-        object.__setattr__(self, "law", chain.law)
-        object.__setattr__(self, "threshold", self.threshold or chain.threshold)
+    def calibrate(self) -> None:
+        """Set the noise for the threshold that was asked for, or for the smallest private one."""
+        chain = calibrate(self.height + 1, self.row, self.asked)
+        self.noise, self.threshold = chain.noise, self.asked or chain.threshold
 
-    @property
-    def height(self) -> int:
-        """The number of levels below the root."""
-        return needed(self.name, "height", self.public.height)
+    def parameters(self) -> dict[str, int | float | str]:
+        """Return the noise and its scale."""
+        if isinstance(self.noise, DiscreteLaplace):
+            return {"noise": "discrete Laplace", "scale": float(1 / self.noise.exact_epsilon)}
+        return {"noise": "discrete Gaussian", "sigma": float(self.noise.sigma)}
 
-    def release(self, shape: LeafCounts, bits: Bits) -> TreeRelease:
+    def forecast(self) -> KeyForecast:
+        """Return which residuals will reach the threshold, the same at all levels."""
+
+        def tail(m: Floats) -> Floats:
+            return self.noise.tail(m.astype(np.int64))
+
+        return KeyForecast(self.threshold, tail, tail)
+
+    def draw(self, shape: LeafCounts, bits: Bits) -> TreeRelease:
         """Publish the heavy nodes; memory grows with what is published only."""
-        check_shape(self, shape)
-        check_calibrated("height", shape.hierarchy.height, self.height)
-        tau = needed(self.name, "threshold", self.threshold)
-        rows = tree_rows(shape.hierarchy, _Walk(self.law, tau, bits).published(shape))
-        hierarchy = shape.hierarchy
-        guarantee = self.guarantee(hierarchy, shape.unit)
-        return TreeRelease(rows, guarantee, TotalError(self.law, tau), tau, hierarchy.name, self.height)
-
-    def guarantee(self, hierarchy: Hierarchy, unit: PrivacyUnit = EVENT) -> Guarantee:
-        """Return the guarantee of a release of this hierarchy."""
-        tau = needed(self.name, "threshold", self.threshold)
-        public: dict[str, int | float | str] = {
-            "hierarchy": hierarchy.name,
-            "height": self.height,
-            "threshold": tau,
-        }
-        return self.claim.guarantee(self.budget, unit, public | _noise(self.law))
-
-
-def _noise(law: Distribution) -> dict[str, int | float | str]:
-    """Return the noise as public parameters."""
-    if isinstance(law, DiscreteLaplace):
-        return {"noise": "discrete Laplace", "scale": float(1 / law.exact_epsilon)}
-    return {"noise": "discrete Gaussian", "sigma": float(law.sigma)}
+        rows = tree_rows(shape.hierarchy, _Walk(self.noise, self.threshold, bits).published(shape))
+        return self.tree(rows, shape.hierarchy, shape.unit, TotalError(self.noise, self.threshold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +95,10 @@ class PublishedNodes:
 class _Walk:
     """One pass over sorted leaves; the noise is drawn in blocks and used up value by value."""
 
-    law: Distribution
+    noise: Distribution
     threshold: int
     bits: Bits
-    noise: Counts = field(default_factory=lambda: np.empty(0, np.int64))
+    drawn: Counts = field(default_factory=lambda: np.empty(0, np.int64))
 
     def published(self, shape: LeafCounts) -> Iterator[PublishedNodes]:
         """Yield what is published while the leaves go by, and when the path of the last one is closed."""
@@ -136,13 +116,13 @@ class _Walk:
         path.cursor[LEAF] = 0
         while path.cursor[LEAF] < len(batch.counts):
             start = path.cursor[ROWS]
-            used = walk(Leaves(batch.counts, batch.shared), path, self.noise, self.threshold, rows)
-            self.noise = self.noise[used:]
+            used = walk(Leaves(batch.counts, batch.shared), path, self.drawn, self.threshold, rows)
+            self.drawn = self.drawn[used:]
             found = rows[: path.cursor[ROWS] - start]
             if len(found):
                 yield _published(found, batch.leaves, before)
-            if not len(self.noise):
-                self.noise = self.law.sample(BLOCK, self.bits)
+            if not len(self.drawn):
+                self.drawn = self.noise.sample(BLOCK, self.bits)
 
 
 def _published(rows: Counts, leaves: pa.Array, before: pa.Array) -> PublishedNodes:

@@ -62,16 +62,17 @@ def conservative_tree(hierarchy: Hierarchy, levels: NoisyLevels, threshold: int)
         chosen = np.flatnonzero(residuals >= threshold)
         nodes = level.nodes.take(pa.array(chosen))
         labels = hierarchy.labels(nodes, np.full(len(chosen), depth, np.int16))
-        more = _without_parents(labels, depth, residuals[chosen], level.counts[chosen])
-        parents = _rows_of(places, chosen, len(rows))
-        above = _Frontier(nodes, len(rows) + np.arange(len(chosen)), level.lower[chosen])
+        more = labels, depth, residuals[chosen], level.counts[chosen]
+        first = len(rows.levels)
+        parents = _rows_of(places, chosen, first)
+        above = _Frontier(nodes, first + np.arange(len(chosen)), level.lower[chosen])
         rows = _joined(rows, more, frontier.rows, parents)
         frontier = frontier.moved_up(parents, above)
     residual = np.array([levels.total - int(frontier.lower.sum())])
     if residual[0] < threshold:
         return rows
-    root = _without_parents(pa.array([ROOT]), 0, residual, np.array([levels.total]))
-    return _joined(rows, root, frontier.rows, np.full(len(frontier.rows), len(rows)))
+    root = pa.array([ROOT]), 0, residual, np.array([levels.total])
+    return _joined(rows, root, frontier.rows, np.full(len(frontier.rows), len(rows.levels)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +112,20 @@ def _rows_of(places: Counts, chosen: Counts, first: int) -> Counts:
     return rows[places]
 
 
-def _without_parents(labels: pa.Array, depth: int, residuals: Counts, totals: Counts) -> TreeRows:
-    """Return rows of one level whose parents are not known yet."""
-    return TreeRows(labels, np.full(len(totals), depth), np.full(len(totals), -1), residuals, totals)
+def _joined(
+    rows: TreeRows, more: tuple[pa.Array, int, Counts, Counts], children: Counts, parents: Counts
+) -> TreeRows:
+    """Return all rows, with the parents that children have found and `more` rows of one level without any.
 
-
-def _joined(rows: TreeRows, more: TreeRows, children: Counts, parents: Counts) -> TreeRows:
-    """Return all rows, with the parents that children have found."""
+    `more` are labels, depth, residuals and totals.
+    """
+    labels, depth, residuals, totals = more
     above = rows.parents.copy()
     above[children] = parents
     return TreeRows(
-        pa.concat_arrays([rows.nodes, more.nodes]),
-        np.concatenate((rows.levels, more.levels)),
-        np.concatenate((above, more.parents)),
-        np.concatenate((rows.residuals, more.residuals)),
-        np.concatenate((rows.totals, more.totals)),
+        pa.concat_arrays([rows.nodes, labels]),
+        np.append(rows.levels, np.full(len(totals), depth)),
+        np.append(above, np.full(len(totals), -1)),
+        np.append(rows.residuals, residuals),
+        np.append(rows.totals, totals),
     )

@@ -3,118 +3,154 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushcount.compiled.arrays import Counts
+from hushcount.accounting.charges import Charge, probability_above
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import Claim, check_calibrated, check_shape, keep, needed
+from hushcount.mechanisms.base import Claim, keep
 from hushcount.mechanisms.counters.floor import ONE_STREAM
-from hushcount.mechanisms.hierarchy.levels import CalibratedLevels, LevelNoise, calibrated_levels
+from hushcount.mechanisms.forecast import KeyForecast
+from hushcount.mechanisms.hierarchy.levels import LevelNoise, levels_for
 from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, conservative_tree
-from hushcount.noise import lattice
-from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
+from hushcount.mechanisms.hierarchy.tree import TreeMechanism
+from hushcount.noise.lattice import smallest_integer
 from hushcount.releases.tree import TreeRelease
-from hushcount.shapes import FloorCounters, LevelCounters, Public, Shape
+from hushcount.shapes import FloorCounters, LevelCounters
 
 if TYPE_CHECKING:
-    from hushcount.hierarchies.base import Hierarchy
     from hushcount.noise.bits import Bits
     from hushcount.releases.tree import TreeRows
 
 
+NEGLIGIBLE = 1e-12  # noise beyond this probability is not looked at
+
+
 @dataclass(frozen=True, slots=True)
-class LevelFloorRelease:
+class LevelForecast(KeyForecast):
+    """A forecast for nodes whose noisy count must reach the threshold and clear the noisy floor of its level.
+
+    Both conditions share the noise of the count: `drawn` are its values, `chances` their probabilities. Nodes
+    must lie at least `above` higher than the noisy floor.
+    """
+
+    drawn: Floats = field(kw_only=True)
+    chances: Floats = field(kw_only=True)
+    above: int = field(kw_only=True)
+
+    def published(self, counts: Floats, floor: float) -> Floats:
+        """Return the probabilities with which leaves, or residuals, of these counts are published.
+
+        Parameters
+        ----------
+        counts : array
+            True counts; fractions are rounded.
+        floor : float
+            The floor that the sketch of the level is expected to reach.
+        """
+        noisy = np.rint(counts)[:, None] + self.drawn
+        floors_allow = 1 - self.deciding((noisy - round(floor) - self.above + 1).ravel()).reshape(noisy.shape)
+        return np.asarray(np.where(noisy >= self.threshold, floors_allow, 0.0) @ self.chances)
+
+
+class LevelFloorRelease(TreeMechanism[LevelCounters]):
     """At every level noisy counts of the tracked nodes that clear the noisy floor; a tree of the heavy ones.
 
     Theorem: (epsilon, delta)-DP.
-    Neighbours: add or remove one event.
-    Assumes: the node of an event at a level is a function of its key; unit updates in stream order, the same
-        at all levels; ties evict the most recently updated node.
+    Neighbours: add or remove one event, or one user with all rows that are kept.
+    Assumes: the node of an event at a level is a function of its key; every event counts 1, in the order of
+        the stream, the same at all levels; of the nodes with the smallest count, the one updated last is
+        evicted.
     Parameters: noise z on the number of events, on every floor and on every candidate; G above the
-        noisy floor, levels.calibrated_levels. `threshold` is public: the tree is post-processing.
+        noisy floor, levels.levels_for. `threshold` is public: the tree is post-processing.
     Proof: docs/proofs/hierarchy/streaming.md. Checked by: tests/privacy/test_hierarchy_streaming.py
     """
 
-    budget: Budget
-    public: Public
-    threshold: int | None = None  # None takes the smallest possible one
-    levels: CalibratedLevels = field(init=False)
-
-    name: ClassVar[str] = "hierarchy-streaming"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (LevelCounters,)
-    sketch: ClassVar[str] = "hierarchy"
-    way_out: ClassVar[str] = "count with HierarchySketch"
-    claim: ClassVar[Claim] = Claim(
+    name = "hierarchy-streaming"
+    gaussian = True
+    accepts = (LevelCounters,)
+    sketch = "hierarchy"
+    way_out = "count with HierarchySketch"
+    claim = Claim(
         "floor release of every level",
         "Floor releases of all levels, composed, are (epsilon, delta)-DP.",
         "docs/proofs/hierarchy/streaming.md",
         (*ONE_STREAM, "the node of an event at a level is a function of its key"),
     )
 
-    def __post_init__(self) -> None:
-        found = calibrated_levels(self.budget.epsilon, self.budget.delta, self.height)
-        object.__setattr__(self, "levels", found)
-        if self.threshold is None:
-            object.__setattr__(self, "threshold", found.threshold)
-        elif check_count("threshold", self.threshold, most=LARGEST_COUNT) < found.threshold:
+    def calibrate(self) -> None:
+        """Set the noise of the levels, and the threshold: not below the smallest height above a floor."""
+        budget = self.row
+        self.levels = levels_for(budget, self.height)
+        self.threshold = self.asked or self.levels.threshold
+        if self.threshold < self.levels.threshold:
             raise ParameterError(
-                f"threshold must be at least {found.threshold} for a streaming release of height"
-                f" {self.height} at ({self.budget.epsilon:g}, {self.budget.delta:g}), got {self.threshold}."
+                f"threshold must be at least {self.levels.threshold} for a streaming release of height"
+                f" {self.height} at ({budget.epsilon:g}, {budget.delta:g}), got {self.asked}."
             )
 
-    @property
-    def height(self) -> int:
-        """The number of levels below the root."""
-        return needed(self.name, "height", self.public.height)
+    def finer_charge(self) -> Charge | None:
+        """Return the curve of all levels and the root, and the probability that an isolated node shows.
 
-    def release(self, shape: LevelCounters, bits: Bits) -> TreeRelease:
-        """Publish the noisy levels, and of them the tree of nodes whose residual reaches the threshold."""
-        check_shape(self, shape)
-        check_calibrated("height", len(shape.levels), self.height)
-        noisy = self.noisy_levels(shape, bits)
-        least = needed(self.name, "threshold", self.threshold)
-        rows = conservative_tree(shape.hierarchy, noisy, least)
-        error = LevelError(self.levels.noise, noisy.floors)
-        tree = TreeRelease(
-            rows, self.guarantee(shape.hierarchy, shape.unit), error, least, shape.hierarchy.name, self.height
+        It is that of one row, so there is none for a unit of several.
+        """
+        if self.public.unit.rows > 1:
+            return None
+        noise = self.levels.noise
+        isolated = self.height * noise.isolated_tail(self.levels.threshold)
+        return Charge(probability_above(isolated), (noise.curve(self.height + 1),))
+
+    def parameters(self) -> dict[str, int | float | str]:
+        """Return the height above a noisy floor that hides a node, and the noise in words."""
+        stated = {} if self.budget.rho is None else {"rho": self.budget.rho}
+        return {"above_floor": self.levels.threshold, "noise": self.levels.noise.words, **stated}
+
+    def forecast(self) -> KeyForecast:
+        """Return which nodes will clear the noisy floor of their level and reach the threshold."""
+        noise = self.levels.noise.distribution
+
+        def tail(m: Floats) -> Floats:
+            return noise.tail(m.astype(np.int64))
+
+        largest = noise.least_tail(NEGLIGIBLE)
+        drawn = np.arange(-largest, largest + 1.0)
+        chances = tail(drawn) - tail(drawn + 1)
+        above = self.levels.threshold
+        return LevelForecast(
+            self.threshold, tail, tail, above_floor=True, drawn=drawn, chances=chances, above=above
         )
-        return tree.with_notes(*self._notes(noisy, least))
+
+    def draw(self, shape: LevelCounters, bits: Bits) -> TreeRelease:
+        """Publish the noisy levels, and of them the tree of nodes whose residual reaches the threshold."""
+        noisy = self.noisy_levels(shape, bits)
+        rows = conservative_tree(shape.hierarchy, noisy, self.threshold)
+        error = LevelError(self.levels.noise, noisy.floors)
+        return self.tree(rows, shape.hierarchy, shape.unit, error).with_notes(*self._notes(noisy))
 
     def noisy_levels(self, shape: LevelCounters, bits: Bits) -> NoisyLevels:
         """Return what is published of the levels; all that follows is a function of it."""
-        total = shape.total + int(self.levels.noise.law.sample(1, bits)[0])
+        total = shape.total + int(self.levels.noise.distribution.sample(1, bits)[0])
         return NoisyLevels(total, tuple(self._noisy_level(level, bits) for level in shape.levels))
-
-    def guarantee(self, hierarchy: Hierarchy, unit: PrivacyUnit = EVENT) -> Guarantee:
-        """Return the guarantee of a release of this hierarchy."""
-        parameters: dict[str, int | float | str] = {
-            "hierarchy": hierarchy.name,
-            "threshold": needed(self.name, "threshold", self.threshold),
-            "height": self.height,
-            "above_floor": self.levels.threshold,
-            "noise": self.levels.noise.words,
-        }
-        return self.claim.guarantee(self.budget, unit, parameters)
 
     def _noisy_level(self, level: FloorCounters, bits: Bits) -> NoisyLevel:
         """Add noise to the floor and the counts of one level; keep nodes far enough above the floor."""
-        noise = self.levels.noise.law.sample(1 + len(level.counts), bits)
+        noise = self.levels.noise.distribution.sample(1 + len(level.counts), bits)
         floor = level.floor + int(noise[0])
         counts = level.counts + noise[1:]
         published = counts - floor >= self.levels.threshold
         return NoisyLevel(keep(level.keys, published), counts[published], floor)
 
-    def _notes(self, noisy: NoisyLevels, threshold: int) -> tuple[str, ...]:
+    def _notes(self, noisy: NoisyLevels) -> tuple[str, ...]:
         """Return which levels show less than the threshold promises: public, as the noisy floors are."""
         smallest = [floor + self.levels.threshold for floor in noisy.floors]
-        blind = [depth for depth in range(1, len(smallest)) if smallest[depth] > threshold]
+        blind = [depth for depth in range(1, len(smallest)) if smallest[depth] > self.threshold]
         if not blind:
             return ()
         shown = ", ".join(f"level {depth} (at least {smallest[depth]})" for depth in blind)
         return (
-            f"At some levels the sketch shows only nodes larger than the threshold {threshold}: {shown};"
+            f"At some levels the sketch shows only nodes larger than the threshold {self.threshold}: {shown};"
             " more counters show more.",
         )
 
@@ -151,5 +187,5 @@ class LevelError:
     def _margins(self, confidence: float) -> tuple[int, int]:
         """Return (above, below): above fails if z < -above, below if z - z0 > below."""
         half = (1 - confidence) / 2
-        above = max(self.noise.law.least_tail(half) - 1, 0)
-        return above, lattice._least(lambda m: m >= 1 and self.noise.difference_tail(m) <= half) - 1
+        above = max(self.noise.distribution.least_tail(half) - 1, 0)
+        return above, smallest_integer(lambda m: m >= 1 and self.noise.difference_tail(m) <= half) - 1

@@ -12,36 +12,31 @@ Derivations: docs/proofs/histograms/gaussian.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from hushcount.accounting.charges import Charge, Normal, probability_above
+from hushcount.accounting.zcdp import GRAIN, zcdp_sigma
 from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import Claim, calibrate, needed
-from hushcount.mechanisms.histograms.many_keys import TOGETHER, WAY_OUT, release_many_keys
-from hushcount.noise.gaussian import LARGEST_SIGMA, DiscreteGaussian, _euler_maclaurin
+from hushcount.mechanisms.base import Claim
+from hushcount.mechanisms.histograms.laplace import TOGETHER, ManyKeysMechanism
+from hushcount.noise.gaussian import LARGEST_SIGMA, DiscreteGaussian, mills
+from hushcount.noise.tails import any_of
 from hushcount.privacy import Budget
-from hushcount.shapes import ManyKeys, Public, Shape
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
-    from hushcount.releases.release import Release
 
 SAFETY = 1e-8
 """Every computed divergence must stay this much (relatively) below delta: rounding never uses it up."""
 
-GRAIN = 1024  # sigma is a multiple of 1 / GRAIN
 RAISES = (1.0005, 1.001, 1.002, 1.004, 1.008, 1.016, 1.032, 1.064, 1.25, 1.5, 2.0)
 CERTAIN = 0.95
 _WIDE = 3.0  # from this sigma, P[S_j = 0] is bounded in closed form
 _BLOCKS = 400  # at most this many numbers of common keys are looked at one by one
 
 
-@dataclass(frozen=True, slots=True)
-class GaussianSparseHistogram:
+class GaussianSparseHistogram(ManyKeysMechanism):
     """Noisy counts of the tracked keys, above a threshold that hides whether a key is tracked at all.
 
     Theorem: (epsilon, delta)-DP.
@@ -51,31 +46,27 @@ class GaussianSparseHistogram:
     Proof: docs/proofs/histograms/gaussian.md. Checked by: tests/privacy/test_gaussian.py
     """
 
-    budget: Budget
-    public: Public
-    law: DiscreteGaussian = field(init=False)
-    threshold: int = field(init=False)
-
-    name: ClassVar[str] = "gaussian"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (ManyKeys,)
-    sketch: ClassVar[str] = "user-misra-gries"
-    way_out: ClassVar[str] = WAY_OUT
-    claim: ClassVar[Claim] = Claim(
+    name = "gaussian"
+    gaussian = True
+    claim = Claim(
         "Gaussian sparse histogram",
         "Gaussian sparse histogram (Lebeda and Tětek 2023, Theorem 23), calibrated on the integers, "
         "is (epsilon, delta)-DP.",
         "docs/proofs/histograms/gaussian.md",
-        (TOGETHER,),
+        TOGETHER,
     )
+    noise: DiscreteGaussian
 
-    def __post_init__(self) -> None:
-        moved = needed(self.name, "moved", self.public.moved)
-        found = sparse_histogram(self.budget.epsilon, self.budget.delta, moved)
-        calibrate(self, law=found.law, threshold=found.threshold)
+    def calibrate(self) -> None:
+        """Set the noise of each count, and the threshold for it."""
+        found = histogram_for(self.budget, self.needed("moved"))
+        self.noise, self.threshold = found.noise, self.lifted(found.threshold)
 
-    def release(self, shape: ManyKeys, bits: Bits) -> Release:
-        """Publish each key whose noisy count reaches the threshold."""
-        return release_many_keys(self, shape, bits, sigma=float(self.law.sigma))
+    def finer_charge(self) -> Charge:
+        """Return the curve of the noise, and the probability that an isolated key is published."""
+        moved, isolated_count = self.needed("moved"), max(self.least_value, 1)
+        isolated = any_of(moved, float(self.noise.tail(self.threshold - isolated_count)))
+        return Charge(probability_above(isolated), (Normal(self.noise.exact_sigma**2, moved),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +77,39 @@ class SparseHistogram:
     threshold: int
 
     @property
-    def law(self) -> DiscreteGaussian:
+    def noise(self) -> DiscreteGaussian:
         """The distribution of the noise."""
         return DiscreteGaussian(self.sigma)
 
     @property
     def reliable(self) -> int:
         """The smallest count that is published with probability 0.95."""
-        return self.threshold + self.law.least_tail(1 - CERTAIN) - 1
+        return self.threshold + self.noise.least_tail(1 - CERTAIN) - 1
+
+
+def histogram_for(budget: Budget, moved: int) -> SparseHistogram:
+    """Return the sigma and t for a budget; of one in rho, sigma is the smallest that rho allows.
+
+    The noise of a rho has a smaller divergence than delta at its epsilon, and what is left hides keys.
+    """
+    epsilon, delta, rho = budget.epsilon, budget.delta, budget.rho
+    if rho is None:
+        return sparse_histogram(epsilon, delta, moved)
+    least = zcdp_sigma(rho, moved)
+    check_sigma(least, moved)
+    tried = (calibrated(epsilon, delta, moved, rounded_up(least * raised)) for raised in (1.0, *RAISES))
+    found = next((one for one in tried if one is not None), None)
+    if found is None:
+        raise ParameterError(f"delta is too large for rho = {rho:g}; give a smaller one.")
+    return found
+
+
+def check_sigma(sigma: float, moved: int) -> None:
+    """Raise if noise of this sigma, which a budget in rho asks for, cannot be drawn."""
+    if sigma > LARGEST_SIGMA:
+        raise ParameterError(
+            f"rho is too small for {moved} counts that change together: sigma would exceed {LARGEST_SIGMA:g}."
+        )
 
 
 @lru_cache(maxsize=256)
@@ -104,7 +120,7 @@ def sparse_histogram(epsilon: float, delta: float, moved: int) -> SparseHistogra
     22
     """
     least = least_sigma(epsilon, delta, moved)
-    tried = [calibrated(epsilon, delta, moved, _rounded(least * raised)) for raised in RAISES]
+    tried = [calibrated(epsilon, delta, moved, rounded_up(least * raised)) for raised in RAISES]
     found = [one for one in tried if one is not None]
     if not found:  # delta is so large beside epsilon that the bounds say nothing: half of it is enough
         return sparse_histogram(epsilon, delta / 2, moved)
@@ -144,9 +160,9 @@ def calibrated(epsilon: float, delta: float, moved: int, sigma: float) -> Sparse
     return SparseHistogram(sigma, threshold)
 
 
-def blocks(moved: int) -> tuple[Floats, Floats]:
+def blocks(moved: int, most: int = _BLOCKS) -> tuple[Floats, Floats]:
     """Return numbers of common keys 0..moved in blocks: the last and first of each, finest near `moved`."""
-    isolated = np.unique(np.round(np.geomspace(1, moved, _BLOCKS)))  # of the first in each block
+    isolated = np.unique(np.round(np.geomspace(1, moved, most)))  # of the first in each block
     first = np.concatenate((moved - isolated[::-1], [float(moved)]))
     first[0] = 0.0
     last = np.concatenate((first[1:] - 1, [float(moved)]))
@@ -161,7 +177,7 @@ def log_hockey_stick(common: Floats, epsilon: float, sigma: float) -> Floats:
     j, a = common[some], start[some]
     spread = sigma * np.sqrt(j)
     step = epsilon - (2 * a + j) / (2 * sigma**2)  # at most 0, up to rounding
-    excess = ratio(a, spread) - np.exp(step) * ratio(a + j, spread)
+    excess = mills(a, spread) - np.exp(step) * mills(a + j, spread)
     with np.errstate(divide="ignore"):
         log_excess = np.log(np.maximum(excess, 0.0))
     result[some] = np.minimum(log_peak(j, sigma) - a * a / (2 * spread**2) + log_excess, 0.0)
@@ -188,26 +204,11 @@ def _peak(common: int, sigma: float) -> float:
     return float(np.mean(np.maximum(each, 0.0) ** common))
 
 
-def ratio(m: Floats, sigma: Floats) -> Floats:
-    """Sum over k >= 0 of exp(-(2 m k + k^2) / (2 sigma^2)), m >= 1, for many m and sigma."""
-    result = np.empty_like(m)
-    smooth = (m < 0.15 * sigma**2) & (sigma > 30)
-    if smooth.any():
-        result[smooth] = _euler_maclaurin(m[smooth], sigma[smooth])  # type: ignore[arg-type]
-    rough = ~smooth
-    if rough.any():
-        square = 2 * sigma[rough, None] ** 2
-        slope = 2 * m[rough, None] / square
-        k = np.arange(2 + float(np.minimum(9 * sigma[rough], 41 / slope[:, 0]).max()))
-        result[rough] = np.exp(-slope * k - k * k / square).sum(axis=1)
-    return result
-
-
 def _divergence(common: int, epsilon: float, sigma: float) -> float:
     """Return an upper bound of HS for one number of common keys."""
     return float(np.exp(log_hockey_stick(np.array([float(common)]), epsilon, sigma)[0]))
 
 
-def _rounded(sigma: float) -> float:
+def rounded_up(sigma: float) -> float:
     """Return sigma rounded up to a multiple of 1 / GRAIN."""
     return math.ceil(sigma * GRAIN) / GRAIN

@@ -1,24 +1,20 @@
-"""The stability histogram: releases of exact counts of which one event changes one by 1."""
+"""Laplace noise above a threshold, for counts of which one unit changes one, or several together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import Claim, calibrate, check_shape, keep
-from hushcount.noise import tails
+from hushcount.mechanisms.base import Claim, Thresholded
+from hushcount.mechanisms.intervals import EstimateError
+from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.privacy import Budget
-from hushcount.releases.release import Release
-from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public, Shape
+from hushcount.shapes import ExactCounts, Histogram, ManyKeys, Public, Shape
 
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
+TOGETHER = ("one unit changes at most `moved` counts, each by 1 and all in the same direction",)
 
 
-@dataclass(frozen=True, slots=True)
-class LaplaceThreshold:
+class LaplaceThreshold(Thresholded[Histogram]):
     """Noisy counts of the keys that occur, above a threshold that hides whether a key occurs at all.
 
     Theorem: (epsilon, delta)-DP.
@@ -28,61 +24,81 @@ class LaplaceThreshold:
     Proof: docs/proofs/histograms/laplace.md. Checked by: tests/privacy/test_exact.py
     """
 
-    budget: Budget
-    public: Public = NOTHING_PUBLIC
-    law: DiscreteLaplace = field(init=False)
-    threshold: int = field(init=False)
-
-    name: ClassVar[str] = "laplace-threshold"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
-    sketch: ClassVar[str] = "exact"
-    way_out: ClassVar[str] = 'use mechanism="floor", or count with Exact'
-    claim: ClassVar[Claim] = Claim(
+    name = "laplace-threshold"
+    accepts = (Histogram,)
+    sketch = "exact"
+    way_out = 'use mechanism="floor", or count with Exact'
+    claim = Claim(
         "stability histogram",
         "Laplace threshold: noisy counts of occurring keys above t are (epsilon, delta)-DP.",
         "docs/proofs/histograms/laplace.md",
         ("one event changes one count by 1",),
     )
 
-    def __post_init__(self) -> None:
-        law = DiscreteLaplace(self.budget.epsilon)
-        threshold = thresholds.laplace_threshold(self.budget.epsilon, self.budget.delta)
-        calibrate(self, law=law, threshold=threshold)
+    def calibrate(self) -> None:
+        """Set the noise of each count, and the threshold for it."""
+        self.noise = DiscreteLaplace(self.budget.epsilon)
+        self.threshold = thresholds.laplace_threshold(self.budget.epsilon, self.budget.delta)
 
-    def release(self, shape: Histogram, bits: Bits) -> Release:
-        """Publish each key whose noisy count reaches the threshold."""
-        check_shape(self, shape)
-        counts = shape.counts + self.law.sample(len(shape.counts), bits)
-        published = counts >= self.threshold
-        guarantee = self.claim.guarantee(self.budget, shape.unit, {"threshold": self.threshold})
-        error = NoiseError(self.law, self.public.max_events)
-        return Release.of(keep(shape.keys, published), counts[published], guarantee, error)
+    def error(self, sizes: Public) -> EstimateError:
+        """Return the error of exact counts; a public length bounds the number of keys."""
+        return EstimateError(self.noise, self.public.max_events)
 
 
-@dataclass(frozen=True, slots=True)
-class NoiseError:
-    """The count is the true one plus noise; `largest_keys` is a public bound on the number of keys."""
+class ManyKeysMechanism(Thresholded[ManyKeys | ExactCounts]):
+    """A mechanism for counts of which one unit changes several together.
 
-    law: DiscreteLaplace
-    largest_keys: int | None = None
+    Exact counts below `min_users` are left out, and the others are taken above it: the threshold is higher by
+    that, and all else the same.
+    """
 
-    def interval(self, confidence: float) -> tuple[int, int]:
-        """Return the widths for one key chosen before seeing the result."""
-        noise = self.law.two_sided(1 - confidence)
-        return noise, noise
+    accepts: ClassVar[tuple[type[Shape], ...]] = (ManyKeys, ExactCounts)
+    sketch = "user-misra-gries"
+    way_out = 'use mechanism="floor" for one stream, or release shards with hc.release(shards)'
+    needs: ClassVar[tuple[str, ...]] = ("moved",)
 
-    def simultaneous(self, confidence: float) -> tuple[int, int] | None:
-        """Return the widths that hold for all keys at once, if a public length bounds their number."""
-        if self.largest_keys is None:
-            return None
-        noise = self.law.two_sided(tails.one_of(self.largest_keys, 1 - confidence))
-        return noise, noise
+    def lifted(self, threshold: int) -> int:
+        """Return the threshold of counts of which those below `min_users` are left out."""
+        self.least_value = self.public.min_users or 0
+        return threshold + max(self.least_value - 1, 0)
 
-    def sentences(self, confidence: float) -> tuple[str, ...]:
-        """Say what the bounds are made of."""
-        noise, _ = self.interval(confidence)
-        return (
-            f"With confidence {confidence:g} the true count of a key chosen before seeing the result lies"
-            f" within {noise} of its count.",
-            "Counts are exact up to noise.",
-        )
+    def parameters(self, sizes: Public) -> dict[str, int | float | str | None]:
+        """Return the threshold, the scale of Gaussian noise, and how many counts change together."""
+        sigma = float(self.noise.sigma) if isinstance(self.noise, DiscreteGaussian) else None
+        stated = {"min_users": self.public.min_users, "rho": self.budget.rho}
+        return {"threshold": self.threshold, "sigma": sigma, "moved": sizes.moved, **stated}
+
+    def error(self, sizes: Public) -> EstimateError:
+        """Return the error of counts from which a sketch may have left something out."""
+        return EstimateError(self.noise, sizes.candidates, left_out(sizes, self.public))
+
+
+def left_out(sizes: Public, public: Public) -> int | None:
+    """Return a public bound on what a sketch of these sizes left out of a count: 0 if it counts exactly."""
+    return 0 if sizes.parts is None else sizes.within(public.max_events).largest_floor
+
+
+class LaplaceManyKeys(ManyKeysMechanism):
+    """Noisy counts of the tracked keys, with noise for `moved` counts at once.
+
+    Theorem: (epsilon, delta)-DP (Lebeda and Tětek 2023, Section 7).
+    Neighbours: add or remove one event, or one user (the unit of the shape).
+    Assumes: one unit changes at most `moved` counts by 1.
+    Parameters: DLap(epsilon / moved) on each count; threshold thresholds.chan_threshold.
+    Proof: docs/proofs/histograms/gaussian.md, section 6. Checked by: tests/privacy/test_gaussian.py
+    """
+
+    name = "laplace"
+    claim = Claim(
+        "Laplace noise for all counts that change",
+        "Discrete Laplace noise of rate epsilon / `moved`, the number of counts that one unit can change,"
+        " with the exact threshold, is (epsilon, delta)-DP.",
+        "docs/proofs/histograms/gaussian.md",
+        TOGETHER,
+    )
+
+    def calibrate(self) -> None:
+        """Set the noise for all counts that change together, and the threshold for it."""
+        epsilon, moved = self.budget.epsilon, self.needed("moved")
+        self.noise = DiscreteLaplace.shared(epsilon, moved, "counts that change together")
+        self.threshold = self.lifted(thresholds.chan_threshold(epsilon, self.budget.delta, moved))

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushcount.compiled.arrays import Counts, Words
+from hushcount.compiled.arrays import Counts, Floats, Words
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import Claim, calibrate, check_calibrated, check_shape, needed
-from hushcount.noise import tails
+from hushcount.mechanisms.base import UNIT_UPDATES, Claim, Mechanism
+from hushcount.mechanisms.forecast import KeyForecast, noise_words
+from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise.extremes import all_draws, largest_draws, uniforms, wanted_above
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
 from hushcount.secure import below
-from hushcount.shapes import FloorCounters, Public, Shape
+from hushcount.shapes import FloorCounters, Public
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,56 +27,139 @@ if TYPE_CHECKING:
     from hushcount.keys.domains import Domain, Places
     from hushcount.noise.bits import Bits
 
-PROOF = "docs/proofs/histograms/pure.md"
-WAY_OUT = "release one SpaceSaving or MisraGries stream"
-
 
 @dataclass(frozen=True, slots=True)
-class PureRelease:
+class DomainForecast(KeyForecast):
+    """A forecast for keys of a public domain, of which those that never occurred are published by noise."""
+
+    def published(self, counts: Floats, floor: float) -> Floats:
+        """Return the probabilities with which keys of these counts, 0 too, are published.
+
+        Parameters
+        ----------
+        counts : array
+            True counts; fractions are rounded.
+        floor : float
+            What the reduction takes from every count: the number of events divided by the counters.
+        """
+        values = np.rint(counts - floor if self.above_floor else counts)
+        return self.deciding(-values)
+
+
+class _OverDomain(Mechanism[FloorCounters, Release]):
+    """A mechanism that publishes the largest noisy counts of a public domain.
+
+    Counts are drawn in units of 1 / `units`.
+    """
+
+    accepts = (FloorCounters,)
+    sketch = "space-saving"
+    way_out = "release one SpaceSaving or MisraGries stream"
+    noise: DiscreteLaplace
+    units: int
+
+    def __init__(self, budget: Budget, public: Public) -> None:
+        if public.domain is None:
+            raise ParameterError(f"{self.name} needs domain, a public list of keys, got None.")
+        self.domain = public.domain
+        super().__init__(budget, public)
+
+    @abstractmethod
+    def lower_estimates(self, shape: FloorCounters) -> Counts:
+        """Return what is left of the counts before the noise, at least 0."""
+
+    def calibration(self) -> dict[str, int | float | str | None]:
+        """Return the noise, in units of 1 / `units` of a count, and the public numbers."""
+        sizes = {"candidates": self.public.candidates, "max_events": self.public.max_events}
+        return {
+            "noise": noise_words(self.noise),
+            "units": self.units,
+            "domain_size": self.domain.size,
+            **sizes,
+        }
+
+    @property
+    def public_floor(self) -> int:
+        """What is taken from every count before the noise, a public number."""
+        return 0
+
+    def forecast(self) -> KeyForecast:
+        """Return which counts will be among the largest of the domain, most of which is noise alone."""
+        units, taken = self.units, self.public_floor
+        most = self.public.candidates or self.needed("parts")
+        cut, share = self._cut(most)
+
+        def deciding(m: Floats) -> Floats:
+            above = (cut - units * np.maximum(-m - taken, 0)).astype(np.int64)
+            sure = self.noise.tail(above)
+            return np.asarray(sure + share * (self.noise.tail(above - 1) - sure))
+
+        def added(m: Floats) -> Floats:
+            return self.noise.tail(np.ceil(units * (m + taken) - units / 2).astype(np.int64))
+
+        by_length = self.public_floor == 0
+        return DomainForecast(
+            0, deciding, added, by_length, by_length, domain_size=self.domain.size, most=most
+        )
+
+    def _cut(self, most: int) -> tuple[int, float]:
+        """Return the noisy value that is published, and the share of those just below it, if all is noise."""
+        rounded = -(-self.units // 2)  # at least 1 is left, rounded
+        wanted = most / self.domain.size
+        if wanted >= self.noise.tail(rounded):
+            return rounded, 0.0
+        cut = self.noise.least_tail(wanted)
+        sure, more = float(self.noise.tail(cut)), float(self.noise.tail(cut - 1))
+        return cut, (wanted - sure) / (more - sure)
+
+    def draw(self, shape: FloorCounters, bits: Bits) -> Release:
+        """Publish the largest noisy counts, rounded to whole ones, that are at least 1."""
+        counted = shape.keys, self.lower_estimates(shape)
+        places, noisy = largest(self.domain, counted, self.noise.exact_epsilon, shape.candidates, bits)
+        counts = (2 * noisy + self.units) // (2 * self.units)  # to the nearest whole count
+        kept = counts >= 1
+        size, longest = self.domain.size, self.public.max_events
+        sizes = {"domain_size": size, "candidates": shape.candidates, "max_events": longest}
+        error = PureError(self.noise, size, self.public.largest_floor, 0, self.units, self.domain)
+        guarantee = self.guarantee(shape.unit, **sizes)
+        return Release.of(self.domain.keys(places[kept]), counts[kept], guarantee, error)
+
+
+class PureRelease(_OverDomain):
     """The largest noisy counts of a domain, after the reduction of Lebeda and Tětek 2023, Algorithm 3, in
     units of 1/(k+1).
 
     Theorem: epsilon-DP (delta = 0).
     Neighbours: add or remove one event.
-    Assumes: unit updates in stream order; ties as for the floor release; the domain is public.
+    Assumes: every event counts 1, in the order of the stream; keys are evicted as for the floor release; the
+        domain is public.
     Parameters: y = max((k+1) h - sum of all h, 0) for heights h of k candidates, 0 for every other key of the
         domain; DLap(epsilon / (2k - 1)) on each y; the k largest are published, divided by k + 1.
     Proof: docs/proofs/histograms/pure.md. Checked by: tests/privacy/test_pure.py
     """
 
-    budget: Budget
-    public: Public
-    law: DiscreteLaplace = field(init=False)
-
-    name: ClassVar[str] = "pure"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
-    sketch: ClassVar[str] = "space-saving"
-    way_out: ClassVar[str] = WAY_OUT
-    claim: ClassVar[Claim] = Claim(
+    name = "pure"
+    needs = ("candidates",)
+    claim = Claim(
         "pure release over a public domain",
         "Reduced counters (Lebeda and Tětek 2023, Algorithm 3) with noise on every key of the "
         "domain are epsilon-DP.",
-        PROOF,
-        ("unit updates in stream order", "the domain of keys is public"),
+        "docs/proofs/histograms/pure.md",
+        (UNIT_UPDATES, "the domain of keys is public"),
     )
 
-    def __post_init__(self) -> None:
-        _domain(self)
-        size = needed(self.name, "candidates", self.public.candidates)
-        calibrate(
-            self, law=DiscreteLaplace.shared(self.budget.epsilon, 2 * size - 1, f"units of {size} counters")
-        )
+    def calibrate(self) -> None:
+        """Set the noise of each reduced count, and the unit in which these are whole numbers."""
+        size = self.needed("candidates")
+        self.noise = DiscreteLaplace.shared(self.budget.epsilon, 2 * size - 1, f"units of {size} counters")
+        self.units = size + 1
 
-    def release(self, shape: FloorCounters, bits: Bits) -> Release:
-        """Publish the largest noisy counts, rounded to whole ones, that are at least 1."""
-        check_shape(self, shape)
-        size = needed(self.name, "candidates", self.public.candidates)
-        check_calibrated("candidates", shape.candidates, size)
-        return _publish(self, shape, reduced(shape), size + 1, bits)
+    def lower_estimates(self, shape: FloorCounters) -> Counts:
+        """Return the reduced counts."""
+        return reduced(shape)
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedPureRelease:
+class BoundedPureRelease(_OverDomain):
     """The largest noisy counts of a domain above the largest floor a public length allows.
 
     Theorem: epsilon-DP (delta = 0) for streams of at most max_events events.
@@ -85,33 +170,27 @@ class BoundedPureRelease:
     Proof: docs/proofs/histograms/pure.md. Checked by: tests/privacy/test_pure.py
     """
 
-    budget: Budget
-    public: Public
-    law: DiscreteLaplace = field(init=False)
-
-    name: ClassVar[str] = "pure-bounded"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
-    sketch: ClassVar[str] = "space-saving"
-    way_out: ClassVar[str] = WAY_OUT
-    claim: ClassVar[Claim] = Claim(
+    name = "pure-bounded"
+    needs = ("max_events", "parts")
+    claim = Claim(
         "pure release over a public domain, with a public length bound",
         "Counters above a public floor with noise on every key of the domain are epsilon-DP.",
-        PROOF,
+        "docs/proofs/histograms/pure.md",
         (*PureRelease.claim.assumptions, "the stream holds at most max_events events"),
     )
 
-    def __post_init__(self) -> None:
-        _domain(self)
-        needed(self.name, "max_events", self.public.max_events)
-        needed(self.name, "parts", self.public.parts)
-        calibrate(self, law=DiscreteLaplace(self.budget.epsilon))
+    def calibrate(self) -> None:
+        """Set the noise of each count; counts are whole already."""
+        self.noise, self.units = DiscreteLaplace(self.budget.epsilon), 1
 
-    def release(self, shape: FloorCounters, bits: Bits) -> Release:
-        """Publish the largest noisy counts that are at least 1."""
-        check_shape(self, shape)
-        check_calibrated("parts", shape.parts, needed(self.name, "parts", self.public.parts))
-        floor = needed(self.name, "max_events", self.public.largest_floor)
-        return _publish(self, shape, np.maximum(shape.counts - floor, 0), 1, bits)
+    @property
+    def public_floor(self) -> int:
+        """The largest floor that the public length allows."""
+        return self.needed("largest_floor")
+
+    def lower_estimates(self, shape: FloorCounters) -> Counts:
+        """Return what the counts have above the largest floor."""
+        return np.maximum(shape.counts - self.public_floor, 0)
 
 
 def reduced(shape: FloorCounters) -> Counts:
@@ -119,22 +198,6 @@ def reduced(shape: FloorCounters) -> Counts:
     heights = shape.counts - shape.floor
     reduced: Counts = np.maximum((shape.candidates + 1) * heights - heights.sum(), 0)
     return reduced
-
-
-def _publish(
-    mechanism: PureRelease | BoundedPureRelease, shape: FloorCounters, y: Counts, units: int, bits: Bits
-) -> Release:
-    """Return the release of the largest noisy counts; y is in units of 1 / `units`."""
-    domain = _domain(mechanism)
-    places, noisy = largest(domain, (shape.keys, y), mechanism.law.exact_epsilon, shape.candidates, bits)
-    counts = (2 * noisy + units) // (2 * units)  # to the nearest whole count
-    kept = counts >= 1
-    parameters: dict[str, int | float | str] = {"domain_size": domain.size, "candidates": shape.candidates}
-    if mechanism.public.max_events is not None:
-        parameters["max_events"] = mechanism.public.max_events
-    guarantee = mechanism.claim.guarantee(mechanism.budget, shape.unit, parameters)
-    error = PureError(mechanism.law, units, domain, mechanism.public.largest_floor)
-    return Release.of(domain.keys(places[kept]), counts[kept], guarantee, error)
 
 
 def largest(
@@ -191,56 +254,28 @@ def _first(values: Counts, tags: Words, rows: int, bits: Bits) -> Counts:
     return first
 
 
-def _domain(mechanism: PureRelease | BoundedPureRelease) -> Domain:
-    """Return the public domain, or raise if there is none."""
-    if mechanism.public.domain is None:
-        raise ParameterError(f"{mechanism.name} needs domain, a public list of keys, got None.")
-    return mechanism.public.domain
-
-
 @dataclass(frozen=True, slots=True)
-class PureError:
-    """The count is y / units + noise, rounded, and y / units <= true <= y / units + left out.
+class PureError(EstimateError):
+    """The count is y / `units` + noise, rounded, and y / units <= true <= y / units + `left_out`.
 
-    For keys of the domain: nothing is said about others.
+    For keys of the `domain`, of which there are `candidates`: nothing is said about others.
     """
 
-    law: DiscreteLaplace
-    units: int
-    domain: Domain
-    left_out: int | None
+    units: int = 1
+    domain: Domain | None = None
 
-    def interval(self, confidence: float) -> tuple[int, int | None]:
-        """Return the widths for one key chosen before seeing the result.
-
-        No upper end without a public length.
-        """
-        return self._bounds(1 - confidence)
-
-    def simultaneous(self, confidence: float) -> tuple[int, int | None]:
-        """Return the widths that hold for all keys of the domain at once."""
-        return self._bounds(tails.one_of(self.domain.size, 1 - confidence))
-
-    def sentences(self, confidence: float) -> tuple[str, ...]:
-        """Say what the bounds are made of."""
-        below_count, above = self.interval(confidence)
-        named = (
-            f"With confidence {confidence:g} the true count of a key of the domain, chosen before seeing the"
-            " result,"
-        )
-        last = "A large domain always shows some keys that never occurred: compare counts with the bounds."
-        if above is None:
-            unknown = "count is a lower estimate; max_events would bound what the sketch left out of it."
-            return (f"{named} is at least count - {below_count}.", unknown, last)
-        left_out = f"the sketch may have left out up to {self.left_out:,} of it"
-        known = f"{named} lies between count - {below_count} and count + {above}."
-        return (known, f"count is a lower estimate; {left_out}, by max_events and its counters.", last)
-
-    def _bounds(self, failure: float) -> tuple[int, int | None]:
-        """Return the widths below and above the count that hold but for `failure`."""
+    def bounds(self, failure: float, keys: int) -> tuple[int, int | None]:
+        """Return the widths below and above the count that hold for `keys` keys at once but for `failure`."""
         rounding = 1 if self.units > 1 else 0
         if self.left_out is None:
-            noise = max(self.law.least_tail(failure) - 1, 0)
-            return -(-noise // self.units) + rounding, None
-        noise = -(-self.law.two_sided(failure) // self.units) + rounding
-        return noise, self.left_out + noise + rounding
+            return -(-self._one_sided(failure, keys) // self.units) + rounding, None
+        width = -(-self._two_sided(failure, keys) // self.units) + rounding
+        return width, self.left_out + width + rounding
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """Say what the bounds are made of, and that they are for keys of the domain."""
+        return (
+            *EstimateError.sentences(self, confidence),
+            "This is said of keys of the domain only. A large domain always shows some keys that never"
+            " occurred: compare counts with the bounds.",
+        )

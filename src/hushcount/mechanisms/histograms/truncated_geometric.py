@@ -3,164 +3,175 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushcount.compiled.arrays import Counts, Floats, Words
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import (
-    Claim,
-    calibrate,
-    check_calibrated,
-    check_shape,
-    keep,
-    lies_between,
-    needed,
-)
-from hushcount.mechanisms.sampling.law import SampleLaw
-from hushcount.mechanisms.sampling.rows import Grid, stationary_masses, values_grid
-from hushcount.noise.bits import uniform_from
-from hushcount.privacy import Budget, check_count
+from hushcount.mechanisms.base import UNIT_UPDATES, Block, Claim, Mechanism, ShapeT, joined, keep
+from hushcount.mechanisms.forecast import KeyForecast
+from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
+from hushcount.mechanisms.histograms.laplace import TOGETHER
+from hushcount.mechanisms.intervals import lies_between
+from hushcount.mechanisms.sampling.distribution import SampleDistribution
+from hushcount.mechanisms.sampling.rows import values_grid
+from hushcount.privacy import USER, Budget, Guarantee, PrivacyUnit, check_count, unwarned
 from hushcount.releases.release import Release
-from hushcount.shapes import NOTHING_PUBLIC, FloorCounters, Histogram, Public, Shape
+from hushcount.shapes import ExactCounts, FloorCounters, Histogram
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hushcount.noise.bits import Bits
 
-WORD = 64
+
+class _Subtracting(Mechanism[ShapeT, Release]):
+    """A mechanism that subtracts a truncated geometric noise from counts above a public floor."""
+
+    floor = 0
+    each: Budget
+
+    def calibrate(self) -> None:
+        """Set the noise."""
+        self.each = self.budget
+        self.noise = TruncatedGeometricNoise.of(values_grid(self.each))
+
+    def calibration(self) -> dict[str, int | float | str | None]:
+        """Return the largest noise, and what is added to what it leaves."""
+        return {**self.noise.parameters(self.floor), "max_events": self.public.max_events}
+
+    def forecast(self) -> KeyForecast:
+        """Return which counts will keep at least 1."""
+        below, centre = self.noise.cumulative(), self.noise.centre
+
+        def tail(m: Floats) -> Floats:
+            """Return P[centre - K >= m] = P[K < centre - m + 1]."""
+            return below[np.clip(centre - m + 1, 0, len(below) - 1).astype(np.int64)]
+
+        return KeyForecast(1 + centre + self.floor, tail, tail)
+
+    def subtracted(self, above: Iterable[Block], unit: PrivacyUnit, bits: Bits) -> Release:
+        """Publish each key that keeps at least 1 of what it has above the floor."""
+        keys, counts = joined(self.noise.publish(keys, counts, bits, self.floor) for keys, counts in above)
+        return Release.of(keys, counts, self.guarantee(unit, **self.calibration()), self.error())
+
+    def error(self) -> TruncatedGeometricError:
+        """Return how far counts may lie from the truth."""
+        return TruncatedGeometricError(self.each, self.floor, self.public.max_events)
 
 
-@dataclass(frozen=True, slots=True)
-class TruncatedGeometricLaw:
-    """K in 0..n-1 with P(K < k) = pi*_k: delta, E delta, E^2 delta, ... to the middle, then down again.
-
-    `masses` are the integers pi*_0 .. pi*_n over 2^width. Drawn exactly: a uniform integer against them.
-    """
-
-    masses: tuple[int, ...]
-    width: int
-
-    @classmethod
-    def of(cls, grid: Grid) -> TruncatedGeometricLaw:
-        """Return the distribution of a grid."""
-        return cls(stationary_masses(grid), grid.width)
-
-    @property
-    def centre(self) -> int:
-        """The median of K, subtracted so that published counts are centred on the truth."""
-        return bisect_right(self.masses, 1 << (self.width - 1)) - 1
-
-    @property
-    def largest(self) -> int:
-        """The largest value of K."""
-        return len(self.masses) - 2
-
-    def cumulative(self) -> Floats:
-        """P(K < k) for k = 0..n as floats."""
-        return np.array([mass / (1 << self.width) for mass in self.masses])
-
-    def quantiles(self, failure: float) -> tuple[int, int]:
-        """Return (low, high) with P(K < low) <= failure / 2 and P(K > high) <= failure / 2."""
-        half = math.floor(failure / 2 * 2.0**53) << (self.width - 53)
-        low = bisect_right(self.masses, half) - 1
-        high = bisect_left(self.masses, (1 << self.width) - half) - 1
-        return low, high
-
-    def sample(self, size: int, bits: Bits) -> Counts:
-        """Draw `size` independent values."""
-        words = bits.words(size)
-        heads = _heads(self)
-        values = np.searchsorted(heads, words, side="left")
-        ties = np.flatnonzero(heads[np.minimum(values, len(heads) - 1)] == words)
-        for tie in ties.tolist():  # the first 64 bits leave it open: about one in 10^16
-            values[tie] = bisect_right(self.masses, uniform_from(int(words[tie]), self.width, bits)) - 1
-        return values.astype(np.int64)
-
-
-@lru_cache(maxsize=32)
-def _heads(law: TruncatedGeometricLaw) -> Words:
-    """Return the first 64 bits of pi*_1 .. pi*_(n-1)."""
-    return np.array([mass >> (law.width - WORD) for mass in law.masses[1:-1]], dtype=np.uint64)
-
-
-@dataclass(frozen=True, slots=True)
-class TruncatedGeometric:
+class TruncatedGeometric(_Subtracting[Histogram | ExactCounts]):
     """Counts minus a truncated geometric noise, published if at least 1 is left.
 
-    Theorem: (epsilon, delta)-DP, and no (epsilon, delta)-DP release publishes a key with higher probability.
-    Neighbours: add or remove one event.
-    Assumes: one event changes one count by 1; only keys with a count of at least 1 are in the histogram.
-    Parameters: K, TruncatedGeometricLaw; published count = count - K + median of K.
-    Proof: docs/proofs/sampling/sample.md, section 3. Checked by: tests/privacy/test_sample_integers.py
+    Theorem: (epsilon, delta)-DP. For one count, no (epsilon, delta)-DP release publishes a key with higher
+        probability.
+    Neighbours: add or remove one unit: an event, or a user with at most m keys.
+    Assumes: one unit changes at most m counts by 1; keys with a count of 0 are not in the histogram.
+    Parameters: K, TruncatedGeometricNoise at (epsilon / m, delta / m); published count = count - K + median
+        of K. With `min_users`, counts are taken above min_users - 1.
+    Proof: docs/proofs/sampling/sample.md, section 3, docs/proofs/histograms/users.md. Checked by:
+        tests/privacy/test_sample_integers.py, tests/privacy/test_users.py
     """
 
-    budget: Budget
-    public: Public = NOTHING_PUBLIC
-    law: TruncatedGeometricLaw = field(init=False)
-
-    name: ClassVar[str] = "truncated-geometric"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
-    sketch: ClassVar[str] = "exact"
-    way_out: ClassVar[str] = 'use mechanism="floor", count with Exact, or give max_events for "public-floor"'
-    claim: ClassVar[Claim] = Claim(
+    name = "truncated-geometric"
+    accepts = (Histogram, ExactCounts)
+    sketch = "exact"
+    way_out = 'use mechanism="floor", count with Exact, or give max_events for "public-floor"'
+    claim = Claim(
         "truncated geometric",
         "Truncated geometric: counts minus K, published if at least 1, are (epsilon, delta)-DP.",
         "docs/proofs/sampling/sample.md",
         ("one event changes one count by 1",),
     )
 
-    def __post_init__(self) -> None:
-        calibrate(self, law=TruncatedGeometricLaw.of(values_grid(self.budget)))
+    def calibrate(self) -> None:
+        """Set the noise of each of the counts that one unit can change."""
+        self.each = key_budget(self.budget, self.public.moved or 1)
+        self.noise = TruncatedGeometricNoise.of(values_grid(self.each))
+        self.floor = max((self.public.min_users or 0) - 1, 0)
 
-    def release(self, shape: Histogram, bits: Bits) -> Release:
+    def calibration(self) -> dict[str, int | float | str | None]:
+        """Return the largest noise, what is added to what it leaves, and how many counts change together."""
+        together = {"moved": self.public.moved, "min_users": self.public.min_users}
+        return {**super().calibration(), **(together if self.public.shape is ExactCounts else {})}
+
+    def guarantee(self, unit: PrivacyUnit, **parameters: int | float | str | None) -> Guarantee:
+        """Return the guarantee, which for several counts rests on composition."""
+        own, moved = super().guarantee(unit, **parameters), self.public.moved or 1
+        if moved == 1:
+            return replace(own, assumptions=TOGETHER) if unit == USER else own
+        return replace(
+            own,
+            mechanism=f"truncated geometric for {moved} keys of one user",
+            theorem=f"{own.theorem} Keys of one user together: composition.",
+            proof=f"{own.proof}, docs/proofs/histograms/users.md",
+            assumptions=TOGETHER,
+        )
+
+    def draw(self, shape: Histogram | ExactCounts, bits: Bits) -> Release:
         """Publish each key that keeps at least 1."""
-        check_shape(self, shape)
-        return _release(self, shape, bits, 0)
+        blocks = shape.blocks if isinstance(shape, ExactCounts) else [(shape.keys, shape.counts)]
+        return self.subtracted((self._above(*block) for block in blocks), shape.unit, bits)
+
+    def _above(self, keys: pa.Array, counts: Counts) -> Block:
+        """Return what keys have above the floor, if they have anything above it."""
+        if not self.floor:
+            return keys, counts
+        above = counts > self.floor
+        return keep(keys, above), counts[above] - self.floor
+
+    def error(self) -> TruncatedGeometricError:
+        """Return how far counts may lie from the truth: exact counts have no other error than noise."""
+        kind = LiftedGeometricError if self.floor else TruncatedGeometricError
+        return kind(self.each, self.floor, self.public.max_events)
 
 
-@dataclass(frozen=True, slots=True)
-class PublicFloorRelease:
+def key_budget(budget: Budget, keys: int) -> Budget:
+    """Return the budget of each of `keys` independent keys that together cost `budget`.
+
+    >>> key_budget(Budget(1.0, 1e-6), 1)
+    Budget(epsilon=1.0, delta=1e-06)
+    """
+    if keys == 1:
+        return budget
+    epsilon, delta = (math.nextafter(whole / keys, 0) for whole in (budget.epsilon, budget.delta))
+    return unwarned(epsilon, delta)
+
+
+class PublicFloorRelease(_Subtracting[FloorCounters]):
     """The truncated geometric on what the counters of one SpaceSaving stream have above a public floor.
 
     Theorem: (epsilon, delta)-DP for streams of at most max_events events.
     Neighbours: add or remove one event.
     Assumes: as the floor release, and a public bound max_events on the length.
-    Parameters: floor max_events // parts + 1; K, TruncatedGeometricLaw.
+    Parameters: floor max_events // parts + 1; K, TruncatedGeometricNoise.
     Proof: docs/proofs/sampling/sample.md, section 7. Checked by: tests/privacy/test_public_floor.py
     """
 
-    budget: Budget
-    public: Public
-    law: TruncatedGeometricLaw = field(init=False)
-    floor: int = field(init=False)
-
-    name: ClassVar[str] = "public-floor"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
-    sketch: ClassVar[str] = "space-saving"
-    way_out: ClassVar[str] = 'use mechanism="truncated-geometric"'
-    claim: ClassVar[Claim] = Claim(
+    name = "public-floor"
+    accepts = (FloorCounters,)
+    sketch = "space-saving"
+    way_out = 'use mechanism="truncated-geometric"'
+    needs = ("max_events", "parts")
+    claim = Claim(
         "truncated geometric above a public floor",
         "Truncated geometric above a public floor is (epsilon, delta)-DP for at most max_events events.",
         "docs/proofs/sampling/sample.md",
-        ("unit updates in stream order", "the stream holds at most max_events events"),
+        (UNIT_UPDATES, "the stream holds at most max_events events"),
     )
 
-    def __post_init__(self) -> None:
-        longest = needed(self.name, "max_events", self.public.max_events)
-        parts = needed(self.name, "parts", self.public.parts)
-        law = TruncatedGeometricLaw.of(values_grid(self.budget))
-        calibrate(self, law=law, floor=public_floor(longest, parts))
+    def calibrate(self) -> None:
+        """Set the noise and the public floor."""
+        super().calibrate()
+        self.floor = public_floor(self.needed("max_events"), self.needed("parts"))
 
-    def release(self, shape: FloorCounters, bits: Bits) -> Release:
+    def draw(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish each candidate that keeps at least 1 above the public floor."""
-        check_shape(self, shape)
-        check_calibrated("parts", shape.parts, needed(self.name, "parts", self.public.parts))
-        longest = needed(self.name, "max_events", self.public.max_events)
-        return _release(self, above_floor(shape, longest), bits, self.floor)
+        above = above_floor(shape, self.needed("max_events"))
+        return self.subtracted([(above.keys, above.counts)], above.unit, bits)
 
 
 def public_floor(max_events: int, parts: int) -> int:
@@ -188,40 +199,26 @@ def above_floor(shape: FloorCounters, max_events: int, floor: int | None = None)
     return Histogram(keep(shape.keys, kept), above[kept], shape.unit)
 
 
-def _release(
-    mechanism: TruncatedGeometric | PublicFloorRelease, shape: Histogram, bits: Bits, floor: int
-) -> Release:
-    """Subtract the noise and publish what is at least 1, raised by the floor and the median of the noise."""
-    law = mechanism.law
-    values = shape.counts - law.sample(len(shape.counts), bits)
-    published = values >= 1
-    counts = values[published] + (law.centre + floor)
-    parameters: dict[str, int | float | str] = {"largest_noise": law.largest, "offset": law.centre + floor}
-    if mechanism.public.max_events is not None:
-        parameters["max_events"] = mechanism.public.max_events
-    guarantee = mechanism.claim.guarantee(mechanism.budget, shape.unit, parameters)
-    error = TruncatedGeometricError(law, mechanism.budget, floor, mechanism.public.max_events)
-    return Release.of(keep(shape.keys, published), counts, guarantee, error)
-
-
 @dataclass(frozen=True, slots=True)
 class TruncatedGeometricError:
-    """The count is c - K + median(K) with a bounded K, and c - (floor - 1) <= true <= c."""
+    """The count is c - K + median(K) with a bounded K, and c - (offset - 1) <= true <= c.
 
-    noise: TruncatedGeometricLaw
+    `offset` is the public floor, which was taken off every count before the noise; 0 if there was none.
+    """
+
     budget: Budget
-    floor: int = 0
+    offset: int = 0
     max_events: int | None = None
 
     @property
-    def law(self) -> SampleLaw:
-        """How likely each value is for each count, for estimates."""
-        return SampleLaw.of(self.budget)
+    def noise(self) -> TruncatedGeometricNoise:
+        """The distribution of K."""
+        return TruncatedGeometricNoise.of(values_grid(self.budget))
 
     @property
-    def offset(self) -> int:
-        """What the floor took off every count."""
-        return self.floor
+    def distribution(self) -> SampleDistribution:
+        """How likely each value is for each count, for estimates."""
+        return SampleDistribution.of(self.budget)
 
     def interval(self, confidence: float) -> tuple[int, int]:
         """Return the widths for one key chosen before seeing the result."""
@@ -243,9 +240,19 @@ class TruncatedGeometricError:
 
     def values(self, counts: Counts) -> Counts:
         """Return the sanitised values 1, 2, ... that published counts stand for."""
-        return counts - (self.noise.centre + self.floor)
+        return counts - (self.noise.centre + self.offset)
 
     @property
     def _sketch(self) -> int:
         """Return the most by which the sketch may overcount a published key."""
-        return max(self.floor - 1, 0)
+        return max(self.offset - 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedGeometricError(TruncatedGeometricError):
+    """The same for exact counts: keys of `offset` or fewer are never published, and all others are exact."""
+
+    @property
+    def _sketch(self) -> int:
+        """Return nothing: the counts were exact."""
+        return 0

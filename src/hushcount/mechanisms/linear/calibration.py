@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, LONGEST_KEY, at_least_half
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
@@ -29,7 +30,7 @@ LEAST_ROW = 1e-15
 SPLITS = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
 
 
-def cell_law(kind: str, depth: int, max_weight: int, epsilon: float, delta: float) -> Distribution:
+def cell_noise(kind: str, depth: int, max_weight: int, epsilon: float, delta: float) -> Distribution:
     """Return the noise of each cell when one event changes `depth` cells by at most `max_weight`."""
     if kind == COUNT_MIN:
         return DiscreteLaplace.shared(epsilon, depth * max_weight, "units of the cells of one event")
@@ -46,15 +47,15 @@ def gaussian_divergence(depth: int, sigma: float, epsilon: float, weights: int =
     >>> round(1e6 * gaussian_divergence(1, 4.225, 1.0), 4), round(1e6 * gaussian_divergence(1, 4.231, 1.0), 4)
     (1.0187, 0.9993)
     """
-    law = DiscreteGaussian(sigma * math.sqrt(depth))
+    total = DiscreteGaussian(sigma * math.sqrt(depth))
     square = Fraction(sigma) ** 2
     least = [
         math.floor(Fraction(epsilon) * square / v - Fraction(depth * v, 2)) + 1 for v in range(1, weights + 1)
     ]
     start = np.array(least, np.int64)
-    moved = depth * np.arange(1, weights + 1, dtype=np.int64)
-    upper = np.asarray(law.tail(start))
-    excess = upper * (1 + SAFETY) - math.exp(epsilon) * np.asarray(law.tail(start + moved))
+    change = depth * np.arange(1, weights + 1, dtype=np.int64)
+    upper = np.asarray(total.tail(start))
+    excess = upper * (1 + SAFETY) - math.exp(epsilon) * np.asarray(total.tail(start + change))
     return sum_ratio(depth, sigma) * float(excess.max())
 
 
@@ -88,6 +89,14 @@ def gaussian_sigma(depth: int, epsilon: float, delta: float, max_weight: int = 1
     return high
 
 
+def estimate_tail(kind: str, depth: int, cell: Distribution, m: Floats) -> Floats:
+    """Return P[noise of an estimate >= m]: of the smallest of all cells of a key, or of their median."""
+    row = cell.tail(m.astype(np.int64))
+    if kind == COUNT_MIN:
+        return np.asarray(row**depth)
+    return np.array([at_least_half(depth, float(each)) for each in row])
+
+
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """Size and threshold of an error-envelope release, from public numbers only.
@@ -102,7 +111,7 @@ class Envelope:
     noise: int  # what noise adds to a row, except with its share of the failure probability
     threshold: int  # published are estimates above it
     beta: float
-    law: Distribution
+    distribution: Distribution
 
     @property
     def reach(self) -> int:
@@ -113,7 +122,7 @@ class Envelope:
     def centre(self) -> int:
         """What noise takes from an estimate with probability one half: a public number to add again."""
         if self.kind == COUNT_MIN:  # all of `depth` noises are above -m with probability one half
-            return self.law.least_tail(1 - 2 ** (-1 / self.depth)) - 1
+            return self.distribution.least_tail(1 - 2 ** (-1 / self.depth)) - 1
         return 0
 
 
@@ -126,28 +135,28 @@ def plan_envelope(kind: str, max_events: int, counters: int, epsilon: float, del
     plans = []
     for depth in _depths(kind):
         if row_failure(kind, depth, beta / max_events) > LEAST_ROW:
-            law = cell_law(kind, depth, 1, epsilon, spent)
-            plans.append(envelope_of((kind, depth, width), (max_events, counters), beta, law))
+            cell = cell_noise(kind, depth, 1, epsilon, spent)
+            plans.append(envelope_of((kind, depth, width), (max_events, counters), beta, cell))
     least = min(plan.reach for plan in plans)
     return next(plan for plan in plans if plan.reach <= NEAR * least)
 
 
 def envelope_of(
-    size: tuple[str, int, int], stream: tuple[int, int], beta: float, law: Distribution
+    size: tuple[str, int, int], stream: tuple[int, int], beta: float, cell: Distribution
 ) -> Envelope:
     """Return the lowest threshold of one depth and width, over the ways to split the failure of a row."""
     max_events, counters = stream
-    empty = Envelope(*size, 0, 0, 0, beta, law)
+    empty = Envelope(*size, 0, 0, 0, beta, cell)
     collisions, noise = envelope_bounds(empty, max_events, beta / max_events)
     threshold = max_events // counters + 1 + collisions + noise
     return replace(empty, collisions=collisions, noise=noise, threshold=threshold)
 
 
 def envelope_bounds(plan: Envelope, max_events: int, failure: float) -> tuple[int, int]:
-    """(collisions, noise): their sum bounds what an estimate has above the truth, but for `failure`."""
+    """Return (collisions, noise), whose sum bounds what estimates exceed the truth by, but for `failure`."""
     row = row_failure(plan.kind, plan.depth, failure)
     share = plan.width if plan.kind == COUNT_MIN else 2 * plan.width  # colliding keys must agree in sign too
-    splits = [_bounds(max_events / share, row, split, plan.law) for split in SPLITS]
+    splits = [_bounds(max_events / share, row, split, plan.distribution) for split in SPLITS]
     collisions, noise = min(splits, key=sum)
     return min(collisions, max_events), noise
 
@@ -161,7 +170,8 @@ def envelope_beta(max_events: int, epsilon: float, delta: float) -> float:
     beta = (delta - (2 + math.exp(epsilon)) * phi) / (1 + math.exp(epsilon) + 1 / max_events)
     if beta <= 0:
         raise ParameterError(
-            f"max_events must be smaller for an error envelope at this delta, got {max_events}."
+            f"max_events must be smaller for an error envelope at this delta, got {max_events}: two of so"
+            f" many keys may have equal fingerprints, with a probability of up to {phi:.2g}."
         )
     return beta * (1 - SAFETY)
 
@@ -183,11 +193,11 @@ def row_failure(kind: str, depth: int, failure: float) -> float:
     return low
 
 
-def _bounds(mass: float, row: float, split: float, law: Distribution) -> tuple[int, int]:
+def _bounds(mass: float, row: float, split: float, cell: Distribution) -> tuple[int, int]:
     """Return bounds on collisions and noise if collisions get the share `split` of the failure of a row."""
     colliding = split * row
     noisy = (row - colliding) / (1 - colliding)  # either or both: c + n - c n = row
-    return math.ceil(mass / colliding) - 1, law.least_tail(noisy * (1 - SAFETY)) - 1
+    return math.ceil(mass / colliding) - 1, cell.least_tail(noisy * (1 - SAFETY)) - 1
 
 
 def _depths(kind: str) -> Iterator[int]:

@@ -2,43 +2,103 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hushcount.compiled.arrays import Counts
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import DataError, NotProvedError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import (
-    Claim,
-    calibrate,
-    check_calibrated,
-    check_shape,
-    keep,
-    lies_between,
-    needed,
+from hushcount.mechanisms.base import Claim, Mechanism, check_calibrated, keep
+from hushcount.mechanisms.forecast import KeyForecast, noise_words
+from hushcount.mechanisms.intervals import KeyIntervals, lies_between
+from hushcount.mechanisms.linear.calibration import (
+    Envelope,
+    envelope_bounds,
+    estimate_tail,
+    plan_envelope,
 )
-from hushcount.mechanisms.linear.calibration import Envelope, envelope_bounds, plan_envelope
 from hushcount.noise import tails
-from hushcount.privacy import Budget, check_count
+from hushcount.privacy import check_count
 from hushcount.releases.release import Release
-from hushcount.shapes import Public, Shape, TrackedCells
+from hushcount.shapes import TrackedCells
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
 
 WAY_OUT = 'use mechanism="floor", or hc.top with this mechanism and max_events'
 BELOW_ZERO = "They assume that no key was deleted more often than it was added."
-ASSUMPTIONS = (
-    "the stream holds at most max_events additions and deletions",
-    "the hash key is fresh, serves this release only and does not depend on the data",
-)
 
 
-@dataclass(frozen=True, slots=True)
-class CountMinEnvelope:
+class _ErrorEnvelope(Mechanism[TrackedCells, Release]):
+    """A mechanism that publishes noisy estimates above what a key that is not tracked can reach."""
+
+    accepts = (TrackedCells,)
+    sketch = "tracked"
+    way_out = WAY_OUT
+    needs = ("max_events", "parts")
+    kind: ClassVar[str]
+
+    def calibrate(self) -> None:
+        """Set the size of the sketch and the threshold."""
+        self.longest, counters = self.needed("max_events"), self.needed("parts")
+        self.asked = (self.kind, self.longest, counters, self.budget.epsilon, self.budget.delta)
+        self.plan = plan_envelope(*self.asked)
+
+    def calibration(self) -> dict[str, int | float | str | None]:
+        """Return the noise of a cell, the threshold and the size of the sketch."""
+        plan = self.plan
+        sizes = {"depth": plan.depth, "width": plan.width, "max_events": self.longest}
+        return {"noise": noise_words(plan.distribution), "threshold": plan.threshold, **sizes}
+
+    def forecast(self) -> KeyForecast:
+        """Return which estimates will be above the threshold, if no other key shares their cells."""
+        plan = self.plan
+
+        def estimate(m: Floats) -> Floats:
+            return estimate_tail(plan.kind, plan.depth, plan.distribution, m)
+
+        def added(m: Floats) -> Floats:
+            return estimate(m - plan.centre)
+
+        return KeyForecast(plan.threshold + 1, estimate, added)
+
+    def check_sizes(self, shape: TrackedCells) -> None:
+        """Raise unless the sketch is the one that was planned and holds no more events than was stated."""
+        hashing, plan = shape.cells.hashing, self.plan
+        if hashing.kind != plan.kind:
+            raise NotProvedError(f"{self.name} is proved for {plan.kind}, got {hashing.kind}; {WAY_OUT}.")
+        check_calibrated("counters", shape.parts, self.needed("parts"))
+        check_calibrated("depth", hashing.depth, plan.depth)
+        check_calibrated("width", hashing.width, plan.width)
+        if shape.events > self.longest:
+            raise DataError(
+                f"The sketch holds more than max_events = {self.longest} events, so nothing was released;"
+                " this message itself reveals that, outside the guarantee."
+            )
+
+    def draw(self, shape: TrackedCells, bits: Bits) -> Release:
+        """Publish each tracked key whose noisy estimate is above the threshold."""
+        plan = self.plan
+        estimates = _noisy_estimates(plan, shape, bits)
+        published = estimates > plan.threshold
+        guarantee = self.guarantee(
+            shape.unit,
+            threshold=plan.threshold,
+            max_events=self.longest,
+            depth=plan.depth,
+            width=plan.width,
+            beta=plan.beta,
+        )
+        error = EnvelopeError(plan, self.longest, shape.parts)
+        counts = estimates[published] + plan.centre
+        release = Release.of(keep(shape.keys, published), counts, guarantee, error)
+        return release.with_notes(*explain_envelope(*self.asked))
+
+
+class CountMinEnvelope(_ErrorEnvelope):
     """Noisy Count-Min estimates of tracked keys, above what a key that is not tracked can reach.
 
     Theorem: (epsilon, delta)-DP for streams of at most max_events additions and deletions.
@@ -49,32 +109,21 @@ class CountMinEnvelope:
     Proof: docs/proofs/linear/cells.md, section 3. Checked by: tests/privacy/test_linear.py
     """
 
-    budget: Budget
-    public: Public
-    plan: Envelope = field(init=False)
-
-    name: ClassVar[str] = "count-min-envelope"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (TrackedCells,)
-    sketch: ClassVar[str] = "tracked"
-    way_out: ClassVar[str] = WAY_OUT
-    claim: ClassVar[Claim] = Claim(
+    name = "count-min-envelope"
+    kind = COUNT_MIN
+    claim = Claim(
         "error-envelope release of Count-Min",
         "Error envelope (Holland 2025, Theorem 3, corrected): estimates above the envelope are "
         "(epsilon, delta)-DP.",
         "docs/proofs/linear/cells.md",
-        ASSUMPTIONS,
+        (
+            "the stream holds at most max_events additions and deletions",
+            "the hash key is fresh, serves this release only and does not depend on the data",
+        ),
     )
 
-    def __post_init__(self) -> None:
-        calibrate(self, plan=_plan(self, COUNT_MIN))
 
-    def release(self, shape: TrackedCells, bits: Bits) -> Release:
-        """Publish each tracked key whose noisy estimate is above the threshold."""
-        return _release(self, shape, bits)
-
-
-@dataclass(frozen=True, slots=True)
-class CountSketchEnvelope:
+class CountSketchEnvelope(_ErrorEnvelope):
     """Noisy CountSketch estimates of tracked keys, above what a key that is not tracked can reach.
 
     Theorem: (epsilon, delta)-DP for streams of at most max_events additions and deletions.
@@ -85,31 +134,12 @@ class CountSketchEnvelope:
     Proof: docs/proofs/linear/cells.md, section 3. Checked by: tests/privacy/test_linear.py
     """
 
-    budget: Budget
-    public: Public
-    plan: Envelope = field(init=False)
-
-    name: ClassVar[str] = "count-sketch-envelope"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (TrackedCells,)
-    sketch: ClassVar[str] = "tracked"
-    way_out: ClassVar[str] = WAY_OUT
-    claim: ClassVar[Claim] = Claim(
-        "error-envelope release of CountSketch",
-        "Error envelope (Holland 2025, Theorem 3, corrected): estimates above the envelope are "
-        "(epsilon, delta)-DP.",
-        "docs/proofs/linear/cells.md",
-        ASSUMPTIONS,
-    )
-
-    def __post_init__(self) -> None:
-        calibrate(self, plan=_plan(self, COUNT_SKETCH))
-
-    def release(self, shape: TrackedCells, bits: Bits) -> Release:
-        """Publish each tracked key whose noisy estimate is above the threshold."""
-        return _release(self, shape, bits)
+    name = "count-sketch-envelope"
+    kind = COUNT_SKETCH
+    claim = replace(CountMinEnvelope.claim, mechanism="error-envelope release of CountSketch")
 
 
-ENVELOPES = {CountMinEnvelope.name: COUNT_MIN, CountSketchEnvelope.name: COUNT_SKETCH}
+ENVELOPES = {each.name: each.kind for each in (CountMinEnvelope, CountSketchEnvelope)}
 
 
 def explain_envelope(
@@ -121,74 +151,27 @@ def explain_envelope(
     worse = plan.reach > floor
     verdict = "worse" if worse else "no worse"
     cells = plan.depth * plan.width
+    advice = ("Choose the envelope only for deletions, which counters cannot follow.",) if worse else ()
     return (
         f"The error envelope publishes keys with a count of about {plan.reach} or more:"
         f" {max_events // counters} for keys that are not tracked, {plan.collisions} for collisions,"
         f" the rest for the noise of {plan.depth} rows.",
         f"mechanism floor publishes counts of about {floor} or more, so the envelope is {verdict} here;"
         f" it also keeps {cells} cells beside the counters.",
-        "Choose the envelope only for deletions, which counters cannot follow." if worse else "",
-    )[: 3 if worse else 2]
-
-
-def _plan(mechanism: CountMinEnvelope | CountSketchEnvelope, kind: str) -> Envelope:
-    """Return the size and the threshold for the public numbers of a mechanism, or raise."""
-    public, budget = mechanism.public, mechanism.budget
-    longest = needed(mechanism.name, "max_events", public.max_events)
-    counters = needed(mechanism.name, "parts", public.parts)
-    return plan_envelope(kind, longest, counters, budget.epsilon, budget.delta)
-
-
-def _release(mechanism: CountMinEnvelope | CountSketchEnvelope, shape: TrackedCells, bits: Bits) -> Release:
-    """Publish the tracked keys whose noisy estimate exceeds the threshold, with their error."""
-    check_shape(mechanism, shape)
-    plan, budget = mechanism.plan, mechanism.budget
-    longest = needed(mechanism.name, "max_events", mechanism.public.max_events)
-    _check_plan(plan, needed(mechanism.name, "parts", mechanism.public.parts), shape)
-    if shape.events > longest:
-        raise DataError(
-            f"The sketch holds more than max_events = {longest} events, so nothing was released;"
-            " this message itself reveals that, outside the guarantee."
-        )
-    estimates = _noisy_estimates(plan, shape, bits)
-    published = estimates > plan.threshold
-    parameters: dict[str, int | float | str] = {
-        "threshold": plan.threshold,
-        "max_events": longest,
-        "depth": plan.depth,
-        "width": plan.width,
-        "beta": plan.beta,
-    }
-    guarantee = mechanism.claim.guarantee(budget, shape.unit, parameters)
-    error = EnvelopeError(plan, longest, shape.parts)
-    release = Release.of(keep(shape.keys, published), estimates[published] + plan.centre, guarantee, error)
-    return release.with_notes(
-        *explain_envelope(plan.kind, longest, shape.parts, budget.epsilon, budget.delta)
+        *advice,
     )
-
-
-def _check_plan(plan: Envelope, counters: int, shape: TrackedCells) -> None:
-    """Raise unless the sketch has the kind and the size of the plan."""
-    hashing = shape.cells.hashing
-    if hashing.kind != plan.kind:
-        raise NotProvedError(
-            f"{plan.kind}-envelope is proved for {plan.kind}, got {hashing.kind}; {WAY_OUT}."
-        )
-    check_calibrated("counters", shape.parts, counters)
-    check_calibrated("depth", hashing.depth, plan.depth)
-    check_calibrated("width", hashing.width, plan.width)
 
 
 def _noisy_estimates(plan: Envelope, shape: TrackedCells, bits: Bits) -> Counts:
     """Return estimates of the tracked keys; cells that no tracked key touches are never looked at."""
     hashing = shape.cells.hashing
     places, where = np.unique(hashing.places(shape.hashes), return_inverse=True)
-    noisy = shape.cells.cells.ravel()[places] + plan.law.sample(len(places), bits)
+    noisy = shape.cells.cells.ravel()[places] + plan.distribution.sample(len(places), bits)
     return hashing.estimate(noisy[where].reshape(shape.hashes.shape), shape.hashes)
 
 
 @dataclass(frozen=True, slots=True)
-class EnvelopeError:
+class EnvelopeError(KeyIntervals):
     """The count is the truth, plus what other keys add, plus noise, plus the public `centre` of the plan."""
 
     plan: Envelope
@@ -200,28 +183,19 @@ class EnvelopeError:
         """The largest count that may stay unpublished."""
         return self.plan.reach - 1
 
-    def interval(self, confidence: float) -> tuple[int, int]:
-        """Return the widths for one key chosen before seeing the result."""
-        return self._bounds(1 - confidence)
-
-    def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """Return the widths that hold for all tracked keys at once, so also for those published."""
-        return self._bounds((1 - confidence) / self.candidates)
+    def bounds(self, failure: float, keys: int) -> tuple[int, int]:
+        """Return the widths for `keys` keys at once: they share cells, so each gets a part of the failure."""
+        plan, each = self.plan, failure / keys
+        below = sum(envelope_bounds(plan, self.max_events, each / 2))
+        if plan.kind == COUNT_MIN:  # other keys only add, unless they were deleted more than added
+            row = tails.one_of(plan.depth, each / 2)
+            return max(below + plan.centre, 0), max(plan.distribution.least_tail(row) - 1 - plan.centre, 0)
+        return max(below, 0), max(below, 0)
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """Say what the bounds are made of."""
-        below, above = self.interval(confidence)
         return (
-            lies_between(confidence, below, above),
+            lies_between(confidence, *self.interval(confidence)),
             "The bounds hold for every stream of at most max_events events, so they are wide.",
             *((BELOW_ZERO,) if self.plan.kind == COUNT_MIN else ()),
         )
-
-    def _bounds(self, failure: float) -> tuple[int, int]:
-        """Return the widths below and above the count that hold but for `failure`."""
-        plan = self.plan
-        below = sum(envelope_bounds(plan, self.max_events, failure / 2))
-        if plan.kind == COUNT_MIN:  # other keys only add, unless they were deleted more than added
-            each = tails.one_of(plan.depth, failure / 2)
-            return max(below + plan.centre, 0), max(plan.law.least_tail(each) - 1 - plan.centre, 0)
-        return max(below, 0), max(below, 0)

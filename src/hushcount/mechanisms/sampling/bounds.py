@@ -82,7 +82,7 @@ def sampling_bounds(rows: SampleRows, counts: Counts) -> Bounds:
 
 def report_bounds(rows: SampleRows, before: Bounds, sampling: Bounds) -> Bounds:
     """Return bounds of Grid.report: relative widening where values are small, absolute near 1."""
-    ratio, step = _constants(rows)
+    ratio, _, step = rows.grid.floats
     least = 1 - np.maximum(1 - before.low - step, 0.0) / ratio - WIDEN
     most = 1 - np.maximum(1 - before.high - step, 0.0) / ratio + WIDEN
     low = np.minimum((step + ratio * before.low) * (1 - WIDEN), least)
@@ -94,7 +94,7 @@ def report_bounds(rows: SampleRows, before: Bounds, sampling: Bounds) -> Bounds:
 
 def back_bounds(rows: SampleRows, mass: Bounds, before: Bounds, after: Bounds) -> Bounds:
     """Return bounds of Grid.back."""
-    ratio, step = _constants(rows)
+    ratio, _, step = rows.grid.floats
     margin = WIDEN * (1 + ratio)
     least, most = _rest_bounds(rows, before, after)
     rising_low = (mass.low - step) / ratio - WIDEN * (mass.low + step)
@@ -106,7 +106,7 @@ def back_bounds(rows: SampleRows, mass: Bounds, before: Bounds, after: Bounds) -
 
 def entered_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> Bounds:
     """Return bounds of Grid.move(0), the mass of the highest value."""
-    ratio, step = _constants(rows)
+    ratio, _, step = rows.grid.floats
     margin = WIDEN * (1 + ratio)
     least, most = _rest_bounds(rows, before, after)
     low = after.low - np.maximum(before.high - least, 0.0) / ratio - margin
@@ -116,13 +116,8 @@ def entered_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> Bounds:
 
 def _rest_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> tuple[Floats, Floats]:
     """Return bounds of Grid.rest."""
-    ratio, step = _constants(rows)
+    ratio, _, step = rows.grid.floats
     margin = WIDEN * (1 + ratio)
     least = np.clip(step - (1 - before.low) + ratio * (1 - after.high) - margin, 0.0, step)
     most = np.clip(step - (1 - before.high) + ratio * (1 - after.low) + margin, 0.0, step)
     return least, most
-
-
-def _constants(rows: SampleRows) -> tuple[float, float]:
-    """Return E and the step as floats."""
-    return rows.grid.ratio / (1 << rows.grid.shift), rows.grid.step / rows.grid.whole

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushcount.compiled.arrays import Counts, Mask, Words
-from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometricLaw
+from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
 from hushcount.mechanisms.sampling.bounds import (
     WIDEN,
     Bounds,
@@ -41,7 +41,7 @@ def draw_values(rows: SampleRows, counts: Counts, bits: Bits) -> Counts:
     """Return tokens of independent keys with these counts; 0 is not published."""
     values = np.zeros(len(counts), dtype=np.int64)
     steady = _steady(rows, counts)
-    noise = TruncatedGeometricLaw.of(rows.grid).sample(int(steady.sum()), bits)
+    noise = TruncatedGeometricNoise.of(rows.grid).sample(int(steady.sum()), bits)
     values[steady] = np.maximum(counts[steady] - noise, 0)
     places = np.flatnonzero(~steady)
     words = bits.words(len(places))
@@ -59,9 +59,9 @@ def draw_values(rows: SampleRows, counts: Counts, bits: Bits) -> Counts:
 
 def draw_published(rows: SampleRows, counts: Counts, bits: Bits) -> Mask:
     """Return whether independent keys with these counts are published."""
-    published = np.zeros(len(counts), dtype=np.bool_)
     words = bits.words(len(counts))
-    order = np.argsort(counts, kind="stable")
+    published, unsettled = _gentle_published(rows, counts, uniform_bounds(words))
+    order = unsettled[np.argsort(counts[unsettled], kind="stable")]
     for block in _blocks(rows, counts[order]):
         places = order[block]
         after, uniforms = Window.of(rows, counts[places]).at(counts[places]), uniform_bounds(words[places])
@@ -70,6 +70,17 @@ def draw_published(rows: SampleRows, counts: Counts, bits: Bits) -> Mask:
             (mass,) = rows.reporting(int(counts[place]), int(counts[place]))
             published[place] = uniform_from(int(words[place]), rows.grid.width, bits) < mass
     return published
+
+
+def _gentle_published(rows: SampleRows, counts: Counts, uniforms: Bounds) -> tuple[Mask, Counts]:
+    """Return which keys are published for sure, and the places of those that a window has to decide.
+
+    Where the sampling probability varies slowly, a key is published with that probability.
+    """
+    inside = GentleRows.of(rows.grid, rows.scheme, rows.warm_up).within(counts, counts)
+    sampling = sampling_bounds(rows, counts)
+    published = inside & (uniforms.high < sampling.low)
+    return published, np.flatnonzero(~published & (uniforms.low < sampling.high))
 
 
 def uniform_bounds(words: Words) -> Bounds:

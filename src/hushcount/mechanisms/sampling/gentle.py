@@ -6,8 +6,10 @@ Proof: docs/proofs/sampling/sample.md, section 8.
 
 from __future__ import annotations
 
+import decimal
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
@@ -37,8 +39,7 @@ class GentleRows:
     @classmethod
     def of(cls, grid: Grid, scheme: Scheme, warm_up: int) -> GentleRows:
         """Return the stretches of counts in which a scheme varies slowly; the last is that of q = 1."""
-        growth = (1 + grid.ratio / (1 << grid.shift)) / 2
-        found = [scheme.gentle(growth)]
+        found = [scheme.gentle((1 + grid.floats[0]) / 2)]
         certain = scheme.certain_from(grid.width)
         if certain is not None:
             found.append((certain + 1, np.iinfo(np.int64).max))
@@ -48,8 +49,8 @@ class GentleRows:
     @property
     def constants(self) -> tuple[float, float, float]:
         """E - 1, log E and c = step / (E - 1)."""
-        excess = (self.grid.ratio - (1 << self.grid.shift)) / (1 << self.grid.shift)
-        return excess, math.log1p(excess), self.grid.step / self.grid.whole / excess
+        _, excess, step = self.grid.floats
+        return excess, math.log1p(excess), step / excess
 
     def within(self, lowest: Counts, highest: Counts) -> Mask:
         """Return whether all rows from `lowest` to `highest` lie in one stretch."""
@@ -83,8 +84,9 @@ class GentleRows:
         power, _, _ = _powers(self.grid, self.warm_up)
         published = self.scheme.probability(counts)
         peak = self._turn(published)
-        size = (published + 2 * scale - scale * power[peak]) * power[peak]
-        falling = np.log(np.maximum(size, 1e-300) / (np.maximum(published - masses, 0.0) + scale)) / rate
+        size = published + 2 * scale - scale * power[peak]
+        beyond = np.maximum(size, scale) / (np.maximum(published - masses, 0.0) + scale)
+        falling = peak + np.log(beyond) / rate
         rising = np.log1p(masses / scale) / rate
         steps = np.where(rising < peak, rising, np.maximum(rising, falling))
         first: Counts = np.clip(np.floor(steps) + 1, 1, self.warm_up).astype(np.int64)
@@ -137,9 +139,9 @@ class GentleRows:
 
 def rounding(grid: Grid, steps: int) -> float:
     """Return how far integers and real numbers may lie apart after `steps`: 5 (E^steps - 1)/(E - 1) units."""
-    excess = (grid.ratio - (1 << grid.shift)) / (1 << grid.shift)
-    sum_of_powers = np.expm1(steps * math.log1p(excess)) / excess
-    return float(math.ldexp(5 * sum_of_powers, -grid.width))
+    excess = grid.floats[1]
+    exponent = steps * math.log1p(excess) - grid.width * math.log(2)  # E^steps alone may be too large a float
+    return math.exp(min(math.log(5 / excess) + exponent, 0.0))
 
 
 def draw_gentle(rows: GentleRows, counts: Counts, uniforms: Bounds, unknown: int) -> Counts:
@@ -181,7 +183,22 @@ def _cell(
 
 @lru_cache(maxsize=8)
 def _powers(grid: Grid, last: int) -> tuple[Floats, Floats, Floats]:
-    """Return E^m, E^-m and c (E^m - 1) for m = 0..last + 3."""
-    excess = (grid.ratio - (1 << grid.shift)) / (1 << grid.shift)
-    exponents = np.arange(last + 4) * math.log1p(excess)
-    return np.exp(exponents), np.exp(-exponents), grid.step / grid.whole / excess * np.expm1(exponents)
+    """Return E^m, E^-m and c (E^m - 1) for m = 0..last + 3; infinite where no float is large enough.
+
+    Peaks lie where c E^m is at most 1. Only the third is read where it is infinite, beside a smaller number.
+    """
+    _, excess, step = grid.floats
+    main, rest = (np.arange(last + 4) * part for part in _logarithm(grid))
+    with np.errstate(over="ignore", under="ignore"):
+        power = np.exp(main) * np.exp(rest)
+        rising = np.expm1(main) * np.exp(rest) + np.expm1(rest)
+        return power, np.exp(-main) * np.exp(-rest), step / excess * rising
+
+
+def _logarithm(grid: Grid) -> tuple[float, float]:
+    """Return log E as a float of 35 bits, whose multiples up to 2^17 are exact, and the small rest of it."""
+    with decimal.localcontext(prec=60):
+        rate = (Decimal(grid.ratio) / (1 << grid.shift)).ln()
+        fraction, exponent = math.frexp(rate)
+        main = math.ldexp(round(fraction * 2**35), exponent - 35)
+        return main, float(rate - Decimal(main))

@@ -17,12 +17,14 @@ from itertools import pairwise
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
 from hushcount.noise.expansions import exp_interval
+from hushcount.noise.lattice import typed
 from hushcount.privacy import Budget
 
 SHIFT = 128  # E is a multiple of 2^-SHIFT
-LARGEST_DEPTH = 1 << 22  # longest table: 4 million integers
+LARGEST_DEPTH = 1 << 22  # rows of the longest table
+LARGEST_TABLE = 1 << 28  # bytes of its integers, each of which also takes a header and a place in a list
+OBJECT_BYTES = 36
 LONGEST_WALK = 1 << 16  # counts that the walk of a key may pass: some seconds of work
-LEAST_DELTA = 1e-120  # so that 1 / delta^2 is a float; less would need other bounds than floating point
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,12 @@ class Grid:
     def whole(self) -> int:
         """The integer that stands for probability 1."""
         return 1 << self.width
+
+    @property
+    def floats(self) -> tuple[float, float, float]:
+        """E, E - 1 and the step as floats, each rounded once."""
+        one = 1 << self.shift
+        return self.ratio / one, (self.ratio - one) / one, self.step / self.whole
 
     def up(self, mass: int) -> int:
         """Return floor(E mass)."""
@@ -91,37 +99,31 @@ def walkable(grid: Grid, budget: Budget) -> Grid:
 
 def keys_grid(budget: Budget) -> Grid:
     """Return the grid for keys without values, and for rows rounded cell by cell: no slack is needed."""
-    return _grid(budget.epsilon, budget.delta, tokens=0)
-
-
-def values_grid(budget: Budget, tokens: int = 1) -> Grid:
-    """Return the grid for maps of masses: the step leaves room for the rounding of every token of a row."""
-    return _grid(budget.epsilon, budget.delta, tokens)
+    return values_grid(budget, tokens=0)
 
 
 @lru_cache(maxsize=64)
-def _grid(epsilon: float, delta: float, tokens: int) -> Grid:
-    """Return the grid of a budget; `tokens` of each row may be rounded."""
-    if delta < LEAST_DELTA:
-        raise ParameterError(f"delta must be at least {LEAST_DELTA:g} for exact tables, got {delta:g}.")
-    depth = _depth(epsilon, delta)
+def values_grid(budget: Budget, tokens: int = 1) -> Grid:
+    """Return the grid for maps of masses: the step leaves room for the rounding of every token of a row."""
+    epsilon, delta = budget.epsilon, budget.delta
     width = 64 * math.ceil((2 * -math.log2(delta) + epsilon / math.log(2) + 64) / 64)
-    _, high = exp_interval(Fraction(epsilon), SHIFT + 64)
+    depth = _depth(epsilon, delta, min(LARGEST_DEPTH, LARGEST_TABLE // (OBJECT_BYTES + width // 8)))
+    _, high = exp_interval(typed(epsilon), SHIFT + 64)
     ratio = (1 << (2 * SHIFT + 64)) // high
-    step = math.floor(Fraction(delta) * (1 << width))
+    step = math.floor(typed(delta) * (1 << width))
     if tokens:
         step -= -(-ratio >> SHIFT) * (tokens * depth + 4)
     return Grid(width, ratio, step, depth)
 
 
-def _depth(epsilon: float, delta: float) -> int:
+def _depth(epsilon: float, delta: float, largest: int) -> int:
     """Return a bound on the number of values with positive mass in a row (section 4, 'Depth')."""
     growth = math.log1p(math.expm1(epsilon) / delta) + 2 * math.log(4 / delta)
     depth = 1.001 * growth / epsilon + 8
-    if depth > LARGEST_DEPTH:
+    if depth > largest:
         raise ParameterError(
             f"epsilon is too small for delta = {delta:g}: the noise would need a table of {depth:.3g} rows,"
-            f" at most {LARGEST_DEPTH} are allowed, got epsilon = {epsilon:g}."
+            f" at most {largest} are allowed, got epsilon = {epsilon:g}."
         )
     return math.ceil(depth)
 
@@ -153,7 +155,7 @@ class SampleRows:
 
     @property
     def stationary_from(self) -> int | None:
-        """The count from which every row is the stationary one, moved; None where there is none."""
+        """The count from which every row is the stationary one, only shifted; None if there is none."""
         certain = self.scheme.certain_from(self.grid.width)
         return None if certain is None else certain + 2 * self.warm_up
 

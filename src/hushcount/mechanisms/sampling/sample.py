@@ -2,80 +2,140 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import Claim, check_shape, keep
+from hushcount.mechanisms.base import Claim, Mechanism, Released, check_calibrated, keep
+from hushcount.mechanisms.forecast import KeyForecast
+from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.filter import draw_published, draw_values
-from hushcount.mechanisms.sampling.law import SampleLaw
 from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, values_grid, walkable
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
-from hushcount.privacy import Budget, Guarantee, check_count
-from hushcount.releases.release import Release
-from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public, Shape
+from hushcount.privacy import Budget, Guarantee, PrivacyUnit, check_count, unwarned
+from hushcount.releases.accuracy import RELIABLE
+from hushcount.releases.release import KeyRelease, Release
+from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from hushcount.noise.bits import Bits
 
 LARGEST_TOKENS = 1024
+LARGE_COUNT = 1 << 60  # larger counts are not looked at
 WAY_OUT = (
     "release the aggregated counts, whose sampling is drawn in secret, or first release with"
     ' mechanism="truncated-geometric" and sample that'
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateSample:
+class Sampling(Mechanism[Histogram, Released]):
+    """A mechanism that samples keys by a public scheme; each value is divided into `tokens`."""
+
+    accepts = (Histogram,)
+    sketch = "exact"
+    way_out = WAY_OUT
+
+    def __init__(
+        self, budget: Budget, public: Public = NOTHING_PUBLIC, scheme: Scheme = EVERY_KEY, tokens: int = 1
+    ) -> None:
+        self.scheme, self.tokens = scheme, check_count("tokens", tokens)
+        if tokens > LARGEST_TOKENS:
+            raise ParameterError(f"tokens must be at most {LARGEST_TOKENS}, got {tokens}.")
+        super().__init__(budget, public)
+
+    @property
+    def each(self) -> Budget:
+        """The budget of one key: a user of m keys has m of them, and keys are drawn independently."""
+        keys = self.public.unit.rows
+        if keys == 1:
+            return self.budget
+        shares = (math.nextafter(whole / keys, 0) for whole in (self.budget.epsilon, self.budget.delta))
+        return unwarned(*shares)
+
+    def check_sizes(self, shape: Histogram) -> None:
+        """Raise unless one unit has as many keys as was calibrated for."""
+        super().check_sizes(shape)
+        check_calibrated("rows of one unit", shape.unit.rows, self.public.unit.rows)
+
+    def guarantee(self, unit: PrivacyUnit, **parameters: int | float | str | None) -> Guarantee:
+        """Return the guarantee of a release, for all keys of a unit together."""
+        own, keys = super().guarantee(unit, **parameters), self.public.unit.rows
+        if keys == 1:
+            return own
+        shares = {"max_keys": keys, "key_epsilon": self.each.epsilon, "key_delta": self.each.delta}
+        return replace(
+            own,
+            mechanism=f"{own.mechanism}, {keys} keys of a user together",
+            theorem=f"{own.theorem} Keys are drawn independently, so those of one user compose.",
+            parameters={**own.parameters, **shares},
+            assumptions=("each user counts once for each of at most max_keys keys", *own.assumptions[1:]),
+        )
+
+    def calibration(self) -> dict[str, int | float | str | None]:
+        """Return the sampling scheme."""
+        return {"scheme": self.scheme.name}
+
+    def distribution(self) -> SampleDistribution:
+        """Return how likely each value is for each count, or raise if no count is published reliably."""
+        known = SampleDistribution.of(self.each, self.scheme)
+        if known.reporting([LARGE_COUNT])[0] < RELIABLE:
+            raise ParameterError("No count is sampled with probability 0.95, so none is published reliably.")
+        return known
+
+    def reporting(self, m: Floats) -> Floats:
+        """Return the probability that a key of the count -m is published, for whole numbers m."""
+        return self.distribution().reporting(np.maximum(-m, 0).astype(np.int64))
+
+
+class PrivateSample(Sampling[Release]):
     """Keys sampled by count, each with a sanitised count.
 
     Theorem: (epsilon, delta)-DP, sampling included; a key of count i is published with the largest
         probability that any (epsilon, delta)-DP release of that sample has.
-    Neighbours: add or remove one event.
+    Neighbours: add or remove one event, or one user who counts once for each of at most m keys; then each key
+        is drawn at (epsilon / m, delta / m).
     Assumes: one event changes one count by 1; the scheme is public; the sampling is drawn here, in secret.
     Parameters: the scheme; `SampleRows`. Sanitised counts are integers (Cohen et al. 2021, Algorithm 4), or
         multiples of 1 / tokens (Algorithm 5, corrected), which keep more of the order of the keys.
     Proof: docs/proofs/sampling/sample.md, sections 2 and 4. Checked by: tests/privacy/test_sample_integers.py
     """
 
-    budget: Budget
-    public: Public = NOTHING_PUBLIC
-    scheme: Scheme = EVERY_KEY
-    tokens: int = 1
-    rows: SampleRows = field(init=False)
-
-    name: ClassVar[str] = "sample"
-    accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
-    sketch: ClassVar[str] = "exact"
-    way_out: ClassVar[str] = WAY_OUT
-    claim: ClassVar[Claim] = Claim(
+    name = "sample"
+    claim = Claim(
         "private weighted sampling",
         "Private weighted sampling with sanitised counts is (epsilon, delta)-DP end to end.",
         "docs/proofs/sampling/sample.md",
         ("one event changes one count by 1", "the sampling scheme is public, its randomness secret"),
     )
 
-    def __post_init__(self) -> None:
-        if check_count("tokens", self.tokens) > LARGEST_TOKENS:
-            raise ParameterError(f"tokens must be at most {LARGEST_TOKENS}, got {self.tokens}.")
-        rows = SampleRows(
-            walkable(values_grid(self.budget, self.tokens), self.budget), self.scheme, self.tokens
-        )
-        object.__setattr__(self, "rows", rows)
+    def calibrate(self) -> None:
+        """Set the rows: for each count the distribution of what is published."""
+        grid = walkable(values_grid(self.each, self.tokens), self.each)
+        self.rows = SampleRows(grid, self.scheme, self.tokens)
 
-    def release(self, shape: Histogram, bits: Bits) -> Release:
+    def forecast(self) -> KeyForecast:
+        """Return how likely counts are to be published, and how far large ones will lie from the truth."""
+        known = self.distribution()
+        count = 2 * known.depth
+        values, chances = known.row(count)
+        errors = known.most_likely(values) - count
+        total = chances.sum()
+
+        def added(m: Floats) -> Floats:
+            return np.array([float(chances[errors >= each].sum() / total) for each in m])
+
+        return KeyForecast(0, self.reporting, added)
+
+    def draw(self, shape: Histogram, bits: Bits) -> Release:
         """Draw the sample and its sanitised counts in one step."""
-        check_shape(self, shape)
         values = draw_values(self.rows, shape.counts, bits)
         published = values >= 1
-        guarantee = self.claim.guarantee(self.budget, shape.unit, {"scheme": self.scheme.name})
-        law = SampleLaw.of(self.budget, self.scheme)
-        error = SampleError(law, tokens=self.tokens, max_events=self.public.max_events)
+        guarantee = self.guarantee(shape.unit, scheme=self.scheme.name)
+        error = SampleError(self.each, self.scheme, self.tokens, self.public.max_events)
         return Release.of(keep(shape.keys, published), values[published], guarantee, error)
 
 
@@ -83,14 +143,21 @@ class PrivateSample:
 class SampleError:
     """Published are sanitised counts; the true one is at least as large and at most `depth` larger."""
 
-    law: SampleLaw
-    offset: int = 0
+    budget: Budget
+    scheme: Scheme = EVERY_KEY
     tokens: int = 1
     max_events: int | None = None
 
+    offset: ClassVar[int] = 0  # nothing was taken off the counts
+
+    @property
+    def distribution(self) -> SampleDistribution:
+        """How likely each value is for each count."""
+        return SampleDistribution.of(self.budget, self.scheme)
+
     def interval(self, confidence: float) -> tuple[int, int]:
         """Return `depth` twice: most likely and true count are at most that far above the sanitised."""
-        return self.law.depth, self.law.depth
+        return self.distribution.depth, self.distribution.depth
 
     def simultaneous(self, confidence: float) -> tuple[int, int]:
         """Return the same for all keys at once and with certainty: the noise is bounded."""
@@ -111,9 +178,9 @@ class SampleError:
     def columns(self, counts: Counts, confidence: float) -> dict[str, Counts | Floats]:
         """Return the columns of the table, by what was published."""
         distinct, inverse = np.unique(self.values(counts), return_inverse=True)
-        likely = self.law.most_likely(distinct)
-        lower, upper = self.law.bounds(distinct, 1 - confidence)
-        estimate = likely / self.law.reporting(likely)
+        likely = self.distribution.most_likely(distinct)
+        lower, upper = self.distribution.bounds(distinct, 1 - confidence)
+        estimate = likely / self.distribution.reporting(likely)
         return {
             "count": likely[inverse],
             "lower": lower[inverse],
@@ -123,19 +190,7 @@ class SampleError:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRelease:
-    """Published keys, sorted, with their guarantee."""
-
-    keys: pa.Array
-    guarantee: Guarantee
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-
-@dataclass(frozen=True, slots=True)
-class PrivateSampleKeys:
+class PrivateSampleKeys(Sampling[KeyRelease]):
     """Keys sampled by count, without any count.
 
     Theorem: (epsilon, delta)-DP, sampling included, with the largest reporting probabilities.
@@ -145,28 +200,27 @@ class PrivateSampleKeys:
     Proof: docs/proofs/sampling/sample.md, sections 1 and 4. Checked by: tests/privacy/test_sample_integers.py
     """
 
-    budget: Budget
-    public: Public = NOTHING_PUBLIC
-    scheme: Scheme = EVERY_KEY
-    rows: SampleRows = field(init=False)
-
-    name: ClassVar[str] = "sample-keys"
-    claim: ClassVar[Claim] = Claim(
+    name = "sample-keys"
+    claim = Claim(
         "private weighted sampling of keys",
         "Private weighted sampling of keys is (epsilon, delta)-DP end to end.",
         "docs/proofs/sampling/sample.md",
         PrivateSample.claim.assumptions,
     )
 
-    def __post_init__(self) -> None:
-        grid = walkable(keys_grid(self.budget), self.budget)
-        object.__setattr__(self, "rows", SampleRows(grid, self.scheme))
+    def calibrate(self) -> None:
+        """Set the rows: for each count the probability that its key is published."""
+        self.rows = SampleRows(walkable(keys_grid(self.each), self.each), self.scheme)
 
-    def publish(self, shape: Histogram, bits: Bits) -> KeyRelease:
+    def forecast(self) -> KeyForecast:
+        """Return how likely counts are to be published; the counts themselves are not."""
+        self.distribution()
+        return KeyForecast(0, self.reporting, None)
+
+    def draw(self, shape: Histogram, bits: Bits) -> KeyRelease:
         """Publish each key with probability pi of its count."""
         import pyarrow.compute as pc
 
-        check_shape(PrivateSample, shape)
         keys = keep(shape.keys, draw_published(self.rows, shape.counts, bits))
-        guarantee = self.claim.guarantee(self.budget, shape.unit, {"scheme": self.scheme.name})
+        guarantee = self.guarantee(shape.unit, scheme=self.scheme.name)
         return KeyRelease(keys.take(pc.array_sort_indices(keys)), guarantee)

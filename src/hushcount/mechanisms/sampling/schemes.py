@@ -1,4 +1,4 @@
-"""With what probability a key of a given count is sampled: ppswor, Poisson PPS, or a list.
+"""With what probability a key of a given count is sampled: ppswor or Poisson PPS.
 
 A scheme is public. Probabilities do not decrease with the count; count 0 is never sampled.
 Integer probabilities are monotone by construction: docs/proofs/sampling/sample.md, section 4.
@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import decimal
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
-from hushcount.privacy import check_count
+from hushcount.privacy import check_count, check_number
 
 LARGEST_POWER = 2.0
 LARGEST_COUNT = 2**63 - 1
@@ -28,50 +28,64 @@ SAFE = 1 - 2.0**-30  # outweighs the rounding of a limit
 RELATIVE_ERROR = 2.0**-44  # of `probability`, which is a few roundings of 2^-53 from the real number
 
 
-class Scheme(Protocol):
-    """A non-decreasing probability for every count."""
+@dataclass(frozen=True, slots=True)
+class Scheme(ABC):
+    """A probability for every count: a function of rate * count^power that does not decrease with it."""
+
+    rate: float
+    power: float = 1.0
+
+    words: ClassVar[str]
+    largest_rate: ClassVar[float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", _rate(self.rate, self.largest_rate))
+        object.__setattr__(self, "power", check_power(self.power))
 
     @property
     def name(self) -> str:
         """The name of the scheme with its public numbers."""
-        ...
+        return f"{self.words} (rate {self.rate:g}, power {self.power:g})"
 
+    def probability(self, counts: npt.ArrayLike) -> Floats:
+        """Return the probabilities as floats."""
+        sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
+        return np.where(sizes >= 1, self._of_sizes(self.rate * sizes**self.power), 0.0)
+
+    def integer_probability(self, count: int, width: int) -> int:
+        """Return the probability times 2^width as an integer that never decreases with the count."""
+        if count < 1:
+            return 0
+        context = _context(width)
+        size = context.multiply(Decimal(self.rate), _power(count, self.power, context))
+        return _scaled(self._exactly(size, context), width, context)
+
+    @abstractmethod
     def certain_from(self, width: int) -> int | None:
         """Return a count from which the integer probability is 2^width; None where there is none."""
-        ...
 
+    @abstractmethod
     def gentle(self, growth: float) -> tuple[int, int]:
         """Return the first and last count of a stretch in which q varies slowly, (1, 0) if none is known.
 
         In it q(w) / q(w-1), the ratio of a step of q to the step before and (1 - q(w-1)) / (1 - q(w)) are all
         at most `growth`.
         """
-        ...
 
-    def probability(self, counts: npt.ArrayLike) -> Floats:
-        """Return the probabilities as floats, for estimates."""
-        ...
+    @abstractmethod
+    def _of_sizes(self, sizes: Floats) -> Floats:
+        """Return the probabilities at values of rate * count^power."""
 
-    def integer_probability(self, count: int, width: int) -> int:
-        """Return the probability times 2^width, rounded to an integer so that it never decreases."""
-        ...
+    @abstractmethod
+    def _exactly(self, size: Decimal, context: decimal.Context) -> Decimal:
+        """Return the probability at one value, up to 1, in monotone decimal operations."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ppswor:
+class Ppswor(Scheme):
     """Sampled when an exponential variable is below rate * count^power (without replacement, by size)."""
 
-    rate: float
-    power: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", _rate(self.rate, largest=math.inf))
-        object.__setattr__(self, "power", check_power(self.power))
-
-    @property
-    def name(self) -> str:
-        """The name of the scheme with its public numbers."""
-        return f"ppswor (rate {self.rate:g}, power {self.power:g})"
+    words = "ppswor"
+    largest_rate = math.inf
 
     def certain_from(self, width: int) -> int | None:
         """Return the count from which exp(-rate * count^power) is rounded away."""
@@ -90,35 +104,20 @@ class Ppswor:
             return first, math.floor(2.0**limit) if limit < 62 else last
         return (max(first, math.ceil(2.0**limit) + 2), last) if limit < 62 else (1, 0)
 
-    def probability(self, counts: npt.ArrayLike) -> Floats:
-        """Return 1 - exp(-rate * count^power)."""
-        sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
-        return np.where(sizes >= 1, -np.expm1(-self.rate * sizes**self.power), 0.0)
+    def _of_sizes(self, sizes: Floats) -> Floats:
+        """Return 1 - exp(-size)."""
+        return -np.expm1(-sizes)
 
-    def integer_probability(self, count: int, width: int) -> int:
-        """Return the probability times 2^width as an integer that never decreases with the count."""
-        if count < 1:
-            return 0
-        context = _context(width)
-        size = context.multiply(Decimal(self.rate), _power(count, self.power, context))
-        return _scaled(context.subtract(Decimal(1), context.exp(-size)), width, context)
+    def _exactly(self, size: Decimal, context: decimal.Context) -> Decimal:
+        """Return 1 - exp(-size)."""
+        return context.subtract(Decimal(1), context.exp(-size))
 
 
-@dataclass(frozen=True, slots=True)
-class Pps:
+class Pps(Scheme):
     """Sampled when a uniform variable is below rate * count^power (Poisson PPS, priority sampling)."""
 
-    rate: float
-    power: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", _rate(self.rate, largest=1.0))
-        object.__setattr__(self, "power", check_power(self.power))
-
-    @property
-    def name(self) -> str:
-        """The name of the scheme with its public numbers."""
-        return f"Poisson PPS (rate {self.rate:g}, power {self.power:g})"
+    words = "Poisson PPS"
+    largest_rate = 1.0
 
     def certain_from(self, width: int) -> int | None:  # the same at any width
         """Return the count from which rate * count^power is at least 1."""
@@ -132,56 +131,13 @@ class Pps:
         limit = math.log2(15 / 16 * SAFE / self.rate) / self.power
         return first, math.floor(2.0**limit) if limit < 62 else LARGEST_COUNT
 
-    def probability(self, counts: npt.ArrayLike) -> Floats:
-        """Return min(1, rate * count^power)."""
-        sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
-        return np.where(sizes >= 1, np.minimum(1.0, self.rate * sizes**self.power), 0.0)
+    def _of_sizes(self, sizes: Floats) -> Floats:
+        """Return the sizes, at most 1."""
+        return np.minimum(1.0, sizes)
 
-    def integer_probability(self, count: int, width: int) -> int:
-        """Return the probability times 2^width as an integer that never decreases with the count."""
-        if count < 1:
-            return 0
-        context = _context(width)
-        size = context.multiply(Decimal(self.rate), _power(count, self.power, context))
-        return _scaled(size, width, context)
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Probabilities of counts 1, 2, ...; the last one serves all larger counts."""
-
-    probabilities: tuple[float | Fraction, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "probabilities", tuple(self.probabilities))
-        check_probabilities(self.probabilities)
-
-    @property
-    def name(self) -> str:
-        """The name of the scheme with its public numbers."""
-        return f"listed probabilities ({len(self.probabilities)} counts)"
-
-    def certain_from(self, width: int) -> int | None:
-        """Return the first count listed with probability 1."""
-        ones = [count for count, value in enumerate(self.probabilities, start=1) if value == 1]
-        return ones[0] if ones else None
-
-    def gentle(self, growth: float) -> tuple[int, int]:
-        """Return the counts beyond the list."""
-        return len(self.probabilities) + 1, LARGEST_COUNT
-
-    def probability(self, counts: npt.ArrayLike) -> Floats:
-        """Return the listed probability of each count."""
-        table = np.array([0.0, *map(float, self.probabilities)])
-        return table[np.clip(np.asarray(counts, dtype=np.int64), 0, len(table) - 1)]
-
-    def integer_probability(self, count: int, width: int) -> int:
-        """Return the probability times 2^width as an integer that never decreases with the count."""
-        if count < 1:
-            return 0
-        return math.floor(
-            Fraction(self.probabilities[min(count, len(self.probabilities)) - 1]) * (1 << width)
-        )
+    def _exactly(self, size: Decimal, context: decimal.Context) -> Decimal:
+        """Return the size itself; whatever is above 1 is scaled as 1."""
+        return size
 
 
 def rate_for_size(size: int, power: float, max_events: int) -> float:
@@ -205,44 +161,19 @@ def rate_for_size(size: int, power: float, max_events: int) -> float:
 
 def check_power(power: float) -> float:
     """Return the power of the count in [0, 2], or raise."""
-    number = _number("power", power)
+    number = check_number("power", power)
     if not 0 <= number <= LARGEST_POWER:
         raise ParameterError(f"power must lie between 0 and 2, got {power}.")
     return number
 
 
-def check_probabilities(probabilities: tuple[float | Fraction, ...]) -> None:
-    """Raise unless the probabilities lie in [0, 1] and do not decrease."""
-    if not probabilities:
-        raise ParameterError("probabilities must hold at least one value, got none.")
-    previous: float | Fraction = 0
-    for value in probabilities:
-        if isinstance(value, bool) or not isinstance(value, int | float | Fraction) or not 0 <= value <= 1:
-            raise ParameterError(f"probabilities must lie between 0 and 1, got {value}.")
-        if value < previous:
-            raise ParameterError(
-                f"probabilities must not decrease with the count, got {value} after {previous}."
-            )
-        previous = value
-
-
 def _rate(rate: float, largest: float) -> float:
     """Return a rate above 0 and at most `largest`, or raise."""
-    number = _number("rate", rate)
+    number = check_number("rate", rate)
     if not 0 < number <= largest or math.isinf(number):
         rule = "above 0 and at most 1" if largest == 1 else "a finite number above 0"
         raise ParameterError(f"rate must be {rule}, got {rate}.")
     return number
-
-
-def _number(name: str, value: float) -> float:
-    """Return a number as a float, or raise."""
-    if isinstance(value, bool | str | bytes):
-        raise ParameterError(f"{name} must be a number, got {value!r}.")
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be a number, got {value!r}.") from None
 
 
 def _reaches(size: float, power: float) -> int | None:

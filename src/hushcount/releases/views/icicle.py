@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import Outputs
 from hushcount.releases.views.tables import visible
 from hushcount.releases.views.trees import unpadded
 
@@ -64,20 +63,6 @@ def check_plot(path: str | os.PathLike[str]) -> None:
     """Raise unless a picture can be written under this name."""
     if not os.fspath(path).lower().endswith(".svg"):
         raise ParameterError(f"plot must end in .svg, got {path}.")
-
-
-def write_icicle(release: TreeRelease, path: str | os.PathLike[str]) -> None:
-    """Write the picture as an SVG file, which appears whole or not at all."""
-    with Outputs() as outputs:
-        prepare_icicle(release, path, outputs)
-        outputs.commit()
-
-
-def prepare_icicle(release: TreeRelease, path: str | os.PathLike[str], outputs: Outputs) -> None:
-    """Write the picture to an SVG file that appears together with the others of `outputs`."""
-    check_plot(path)
-    with outputs.file(path) as stream:
-        stream.write(icicle(release).encode("utf-8", "replace"))
 
 
 def icicle(release: TreeRelease) -> str:
@@ -140,28 +125,47 @@ def _foot(release: TreeRelease, top: float) -> Iterator[str]:
     yield f'<text x="{MARGIN}" y="{top + 32:.0f}" class="words">{words}</text>'
 
 
-def _drawn(roots: list[Box], whole: Place) -> Iterator[str]:
-    """Yield all boxes from the left; `whole` has the width of one column."""
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A box with its place, the number of its branch (None for a single root) and its column."""
+
+    box: Box
+    place: Place
+    branch: int | None
+    column: int
+
+
+def placed(roots: list[Box], whole: Place) -> Iterator[Placed]:
+    """Yield all boxes, parents before what is inside them; `whole` has the width of one column.
+
+    A single outermost box (the root) has no branch of its own: its children do.
+    """
     scale = whole.height / max(sum(box.size for box in roots), 1)
-    top = whole.top
-    for index, box in enumerate(roots):
-        place = Place(whole.left, top, whole.width, box.size * scale)
-        # A single outermost box (the root) is grey, and the hues tell its children apart.
-        yield from _box(box, place, _colour(None if len(roots) == 1 else index, 0))
-        yield from _inner(box, place, scale, (None if len(roots) == 1 else index, 1))
+    branches = [None] if len(roots) == 1 else list(range(len(roots)))
+    waiting = _under(whole, list(zip(roots, branches, strict=True)), scale, 0)
+    while waiting:
+        one = waiting.pop()
+        yield one
+        inner = one.box.inner
+        own = list(range(len(inner))) if one.branch is None else [one.branch] * len(inner)
+        right = Place(one.place.left + whole.width, one.place.top, whole.width, one.place.height)
+        waiting += _under(right, list(zip(inner, own, strict=True)), scale, one.column + 1)
+
+
+def _under(where: Place, boxes: list[tuple[Box, int | None]], scale: float, column: int) -> list[Placed]:
+    """Return boxes under each other from the top of a place, the last one first."""
+    found, top = [], where.top
+    for box, branch in boxes:
+        place = Place(where.left, top, where.width, box.size * scale)
+        found.append(Placed(box, place, branch, column))
         top += place.height
+    return found[::-1]
 
 
-def _inner(box: Box, place: Place, scale: float, colour: tuple[int | None, int]) -> Iterator[str]:
-    """Yield the boxes inside one box, in the next column."""
-    branch, depth = colour
-    top = place.top
-    for index, inner in enumerate(box.inner):
-        own = index if branch is None else branch
-        where = Place(place.left + place.width, top, place.width, inner.size * scale)
-        yield from _box(inner, where, _colour(own, depth))
-        yield from _inner(inner, where, scale, (own, depth + 1))
-        top += where.height
+def _drawn(roots: list[Box], whole: Place) -> Iterator[str]:
+    """Yield the drawing of all boxes."""
+    for one in placed(roots, whole):
+        yield from _box(one.box, one.place, _colour(one.branch, one.column))
 
 
 def _colour(branch: int | None, depth: int) -> str:

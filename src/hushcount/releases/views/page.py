@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from hushcount.releases.oracle import CONTENTS
 from hushcount.releases.release import Release
 from hushcount.releases.views import words
-from hushcount.releases.views.tables import rich_table, tsv, visible, visible_json
+from hushcount.releases.views.tables import WIDTH, rich_table, tsv, visible, visible_json
 from hushcount.releases.views.trees import rich_tree
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hushcount.releases.tree import TreeRelease
 
 TERMINAL_ROWS = 50
+REPR_ROWS = 20
 AT_ONCE = 1 << 16  # rows; longer tables are printed block by block
 
 Group = tuple[str, tuple[str, ...]]
@@ -60,6 +62,27 @@ def page_of(release: Release | TreeRelease, screen: Screen) -> Page:
         return Page(headline, (), frame, _groups(release, more))
     blocks = tsv(release, screen.terminal)
     return Page(headline, list(blocks) if len(release) <= AT_ONCE else blocks, None, _groups(release, ()))
+
+
+def text_of(release: Release | TreeRelease) -> str:
+    """Return what Python shows of a release: what it is, and its first rows as a table."""
+    from rich.console import Console
+
+    promise, things = release.guarantee, "rows" if isinstance(release, Release) else "nodes"
+    head = (
+        f"{type(release).__name__} of {len(release):,} {things}: ({promise.epsilon:g}, {promise.delta:g})-"
+        f"differential privacy for {promise.unit.one}, by {promise.mechanism}"
+    )
+    frame = rich_table(release, REPR_ROWS) if isinstance(release, Release) else rich_tree(release, REPR_ROWS)
+    text = io.StringIO()
+    if len(release):
+        # In a notebook rich would show the table itself, beside what the notebook shows.
+        plain = Console(file=text, width=WIDTH, color_system=None, highlight=False, force_jupyter=False)
+        plain.print(frame)
+    left = len(release) - REPR_ROWS
+    more = f"{left:,} further {things} are in release.table" if left > 0 else ""
+    lines = [head, *text.getvalue().splitlines(), more]
+    return "\n".join(visible(line.rstrip()) for line in lines if line.strip())
 
 
 def oracle_page(oracle: Oracle, headed: bool) -> Page:

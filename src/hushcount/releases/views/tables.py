@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from hushcount.releases.writers import with_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
+    from rich.text import Text
 
+    from hushcount.releases.published import Published
     from hushcount.releases.release import Release
-    from hushcount.releases.writers import Published
 
 WIDTH = 100  # of a table whose reader's width is not known
 BAR_CELLS = 20
@@ -99,10 +101,47 @@ def bar(count: float, largest: float, cells: int = BAR_CELLS) -> str:
     return (FULL * whole + EIGHTHS[rest]).rstrip()
 
 
-def bar_cells(width: int, others: Sequence[int]) -> int:
+def bar_cells(width: int, others: Sequence[int], most: int = BAR_CELLS) -> int:
     """Return how long bars can be beside columns of these widths; 0 if there is no room for them."""
-    left = min(BAR_CELLS, width - sum(others) - GAP * len(others))
+    left = min(most, width - sum(others) - GAP * len(others))
     return left if left >= FEWEST_BAR_CELLS else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownColumn:
+    """A column for a terminal: only keys may be shortened, numbers never."""
+
+    title: str
+    cells: Sequence[str | Text]
+    style: str = ""
+    justify: Literal["left", "right"] = "right"
+    is_key: bool = False
+
+    @property
+    def width(self) -> int:
+        """How many cells of a line it needs; a bar leaves only a few to keys."""
+        widest = max(map(len, (self.title, *self.cells)))
+        return min(widest, KEY_CELLS) if self.is_key else widest
+
+
+def framed(
+    columns: Sequence[ShownColumn], bars: Sequence[int], width: int, more: Sequence[ShownColumn] = ()
+) -> Table:
+    """Return a table of columns, with bars if `width` has room for them, and then `more` columns."""
+    room = bar_cells(width, [column.width for column in (*columns, *more)])
+    drawn = [bar(value, max(bars), room) for value in bars] if room else []
+    between = [ShownColumn("", drawn, "green", "left")] if room else []
+    shown = [*columns, *between, *more]
+    table = head()
+    for column in shown:
+        widest = None if column.is_key else room if column in between else column.width
+        keep = not column.is_key
+        table.add_column(
+            column.title, justify=column.justify, style=column.style, no_wrap=keep, min_width=widest
+        )
+    for row in zip(*(column.cells for column in shown), strict=True):
+        table.add_row(*row)
+    return table
 
 
 def rich_table(release: Release, rows: int | None = None, width: int = WIDTH) -> Table:
@@ -114,28 +153,27 @@ def rich_table(release: Release, rows: int | None = None, width: int = WIDTH) ->
 
     whole = release if rows is None or rows >= len(release) else release.limit(rows)
     table, names = with_texts(whole.table), release.keys.column_names
-    columns = {name: table[name].to_pylist() for name in table.column_names}
-    shown = [[visible(value) for value in columns[name]] for name in names]
-    further = {name: [_number(v) for v in columns[name]] for name in columns if name not in (*names, *COMMON)}
-    counts = columns["count"]
-    numbers = [
-        [str(rank) for rank in range(1, len(counts) + 1)],
-        [_number(count) for count in counts],
-        intervals(columns["lower"], columns["upper"]),
+    values = {name: table[name].to_pylist() for name in table.column_names}
+    if "count" not in values:
+        ranks = ShownColumn("#", [str(rank) for rank in range(1, len(table) + 1)], "dim")
+        cells = {name: [Text(visible(each), overflow="ellipsis") for each in values[name]] for name in names}
+        shown = [ShownColumn(visible(name), cells[name], "bold cyan", "left", True) for name in names]
+        return framed([ranks, *shown], [0] * len(table), width, [])
+    counts, further = values["count"], [name for name in values if name not in (*names, *COMMON)]
+    labels = {
+        name: [Text(visible(value), no_wrap=True, overflow="ellipsis") for value in values[name]]
+        for name in names
+    }
+    counted = f"count ({release.counted.noun} kept)" if release.counted.meaning else "count"
+    interval = f"{100 * release.confidence:g}% interval"
+    columns = [
+        ShownColumn("#", [str(rank) for rank in range(1, len(counts) + 1)], "dim"),
+        *(ShownColumn(visible(name), cells, "bold cyan", "left", True) for name, cells in labels.items()),
+        ShownColumn(counted, list(map(_number, counts))),
+        ShownColumn(interval, intervals(values["lower"], values["upper"]), "dim"),
     ]
-    titles = ("#", _count_title(release), f"{100 * release.confidence:g}% interval")
-    widths = [_widest(title, column) for title, column in zip(titles, numbers, strict=True)]
-    keys = [min(_widest(name, column), KEY_CELLS) for name, column in zip(names, shown, strict=True)]
-    cells = bar_cells(width, [*widths, *keys, *(_widest(*column) for column in further.items())])
-    frame = _frame(names, titles, widths, cells)
-    for name in further:
-        frame.add_column(name, justify="right", style="dim", no_wrap=True)
-    for row, count in enumerate(counts):
-        labels = [Text(column[row], no_wrap=True, overflow="ellipsis") for column in shown]
-        rank, number, interval = (column[row] for column in numbers)
-        bars = [bar(count, max(counts), cells)] if cells else []
-        frame.add_row(rank, *labels, number, interval, *bars, *(column[row] for column in further.values()))
-    return frame
+    more = [ShownColumn(name, list(map(_number, values[name])), "dim") for name in further]
+    return framed(columns, counts, width, more)
 
 
 def intervals(lower: Sequence[int | None], upper: Sequence[int | None]) -> list[str]:
@@ -144,29 +182,6 @@ def intervals(lower: Sequence[int | None], upper: Sequence[int | None]) -> list[
         f"from {_number(low)}" if high is None else f"{_number(low)} … {_number(high)}"
         for low, high in zip(lower, upper, strict=True)
     ]
-
-
-def _count_title(release: Release) -> str:
-    """Return the title of the counts, which says what they are numbers of if not of all events."""
-    return f"count ({release.counted.noun} kept)" if release.counted.meaning else "count"
-
-
-def _widest(title: str, column: Sequence[str]) -> int:
-    return max(map(len, (title, *column)))
-
-
-def _frame(names: Sequence[str], titles: Sequence[str], widths: Sequence[int], cells: int) -> Table:
-    """Return an empty table; only keys may be shortened, numbers never."""
-    table = head()
-    rank, count, interval = titles
-    table.add_column(rank, justify="right", style="dim", min_width=widths[0])
-    for name in names:
-        table.add_column(visible(name), style="bold cyan")
-    table.add_column(count, justify="right", no_wrap=True, min_width=widths[1])
-    table.add_column(interval, justify="right", style="dim", no_wrap=True, min_width=widths[2])
-    if cells:
-        table.add_column("", style="green", no_wrap=True, min_width=cells)
-    return table
 
 
 def head() -> Table:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from hushcount.releases.views.tables import KEY_CELLS, WIDTH, bar, bar_cells, head, intervals, visible
+from hushcount.releases.views.tables import (
+    KEY_CELLS,
+    WIDTH,
+    ShownColumn,
+    bar_cells,
+    framed,
+    intervals,
+    visible,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
+    from rich.text import Text
 
     from hushcount.releases.tree import TreeRelease, TreeRows
 
 BRANCH, LAST, PASSING, NOTHING = "├─ ", "└─ ", "│  ", "   "
+LEAST_LABEL = 4  # characters of a node that are shown in any case
 MARKER = "·"  # stands for each component that a key lacks
-# What stands between the components of a node, by how the name of the hierarchy begins.
+# What stands between the components of a node, by how the name of the hierarchy begins. A release that was
+# read from a file has this name only, and views know no hierarchies.
 SEPARATORS = {"path": "/", "domain": ".", "columns:": " > "}
 BEFORE_MARKER = ("/", ".", " > ", "T", "-")
 
@@ -71,36 +83,28 @@ def short_labels(release: TreeRelease) -> list[str]:
 
 def rich_tree(release: TreeRelease, rows: int | None = None, width: int = WIDTH) -> Table:
     """Return the table for a terminal: node, residual, total, interval and bar of the first `rows` rows."""
+    table = release.table.slice(0, rows)
+    residuals, totals, lower, upper = (
+        table[name].to_pylist() for name in ("residual", "total", "lower", "upper")
+    )
+    of_what = " of the total" if width >= WIDTH else ""
+    numbers = [
+        ShownColumn("residual", [f"{residual:,}" for residual in residuals]),
+        ShownColumn("total", [f"{total:,}" for total in totals]),
+        ShownColumn(f"{100 * release.confidence:g}% interval{of_what}", intervals(lower, upper), "dim"),
+    ]
+    widths = [column.width for column in numbers]
+    bars = bar_cells(width, [KEY_CELLS, *widths])
+    room = bar_cells(width, [*widths, bars] if bars else widths, width)
+    names = zip(branches(release.rows), short_labels(release), strict=True)
+    labels = [_label(lines, name, room) for lines, name in islice(names, len(table))]
+    return framed([ShownColumn("node", labels, "", "left", True), *numbers], totals, width)
+
+
+def _label(lines: str, name: str, room: int) -> Text:
+    """Return a node with the lines that join it to its parent; of a long name the end is shown."""
     from rich.text import Text
 
-    table = release.table.slice(0, rows)
-    residuals, totals = table["residual"].to_pylist(), table["total"].to_pylist()
-    numbers = [
-        [f"{residual:,}" for residual in residuals],
-        [f"{total:,}" for total in totals],
-        intervals(table["lower"].to_pylist(), table["upper"].to_pylist()),
-    ]
-    titles = ("residual", "total", f"{100 * release.confidence:g}% interval of the total")
-    if width < WIDTH:
-        titles = ("residual", "total", f"{100 * release.confidence:g}% interval")
-    widths = [max(map(len, (title, *column))) for title, column in zip(titles, numbers, strict=True)]
-    cells = bar_cells(width, [KEY_CELLS, *widths])
-    frame = _frame(titles, widths, cells)
-    labels = zip(branches(release.rows), short_labels(release), strict=True)
-    for row, (lines, name) in zip(range(len(totals)), labels, strict=False):
-        label = Text(lines, style="dim", no_wrap=True, overflow="ellipsis")
-        label.append(visible(name), style="bold cyan")
-        bars = [bar(totals[row], max(totals), cells)] if cells else []
-        frame.add_row(label, *(column[row] for column in numbers), *bars)
-    return frame
-
-
-def _frame(titles: tuple[str, str, str], widths: list[int], cells: int) -> Table:
-    """Return an empty table; only nodes may be shortened, numbers never."""
-    table = head()
-    table.add_column("node")
-    for title, width, style in zip(titles, widths, ("", "", "dim"), strict=True):
-        table.add_column(title, justify="right", style=style, no_wrap=True, min_width=width)
-    if cells:
-        table.add_column("", style="green", no_wrap=True, min_width=cells)
-    return table
+    label = Text(lines, style="dim", no_wrap=True, overflow="ellipsis")
+    shown, left = visible(name), max(room - len(lines), LEAST_LABEL)
+    return label.append(shown if len(shown) <= left else f"…{shown[1 - left :]}", style="bold cyan")

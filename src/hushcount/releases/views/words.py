@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hushcount.privacy import LOCAL_USER, PrivacyUnit
 from hushcount.releases.accuracy import Accuracy
 from hushcount.releases.release import Release
 
 if TYPE_CHECKING:
-    from hushcount.privacy import PrivacyUnit
     from hushcount.releases.oracle import Oracle
     from hushcount.releases.tree import TreeRelease
 
@@ -27,6 +27,14 @@ def privacy_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
         f"Assumes: {assumed}." if assumed else "Assumes nothing further.",
         f"Proof: {guarantee.proof}.",
     )
+
+
+def detail_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
+    """Return further public facts: the version, the time, and the numbers of the mechanism."""
+    made, parameters = release.made, release.guarantee.parameters
+    numbers = ", ".join(f"{name} {value}" for name, value in parameters.items())
+    said = () if made is None else (f"Made by hushcount {made.version} at {made.time}.",)
+    return (*said, f"Theorem: {release.guarantee.theorem}", f"Public numbers of the mechanism: {numbers}.")
 
 
 def accuracy_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
@@ -70,6 +78,12 @@ def empty_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
 
 
 def _no_key(release: Release) -> tuple[str, ...]:
+    if release.guarantee.unit.neighbours == LOCAL_USER.neighbours:
+        return (
+            f"- every item is held by too few users: a count of at least {release.floor:,} is published"
+            " (--threshold);",
+            "- the users were too few for this budget, or held items that the manifest cannot encode.",
+        )
     count = release.smallest_reliable()
     needed = "" if count is None else f": about {count:,} {release.counted.noun} are published reliably"
     floor = release.floor or 0

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled.hashing import hash_bytes
+from hushcount.compiled._kernels.hashing import hash_bytes
 from hushcount.compiled.kernel import kernel
-from hushcount.sketches._kernels.misra_gries import line_up
+from hushcount.sketches._kernels.eviction import line_up, open_window
 from hushcount.sketches._kernels.table import (
     CLOCK,
     CLOCK_BITS,
@@ -38,7 +38,6 @@ from hushcount.sketches._kernels.table import (
     search,
     slot_of,
 )
-from hushcount.sketches._kernels.windows import open_window
 
 _U = np.uint64
 _ONE, _FOUR = _U(1), _U(4)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled.intrinsics import load64
+from hushcount.compiled._kernels.intrinsics import load64
 from hushcount.compiled.kernel import inlined, kernel
 from hushcount.sketches._kernels.table import TableArrays
 from hushcount.sketches._kernels.update import update_integers

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled.intrinsics import borrow
+from hushcount.compiled._kernels.intrinsics import borrow
+from hushcount.compiled._kernels.row_hash import hashes_of_prints, hashes_of_words, split
 from hushcount.compiled.kernel import inlined, kernel
-from hushcount.compiled.row_hash import hashes_of_prints, hashes_of_words, split
 
 _ONE = np.uint64(1)
 BLOCK = 2048

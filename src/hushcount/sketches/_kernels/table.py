@@ -12,7 +12,7 @@ EMPTY (0) and GONE (1) mark free slots; the word of a key is at least 2**24.
 Integer keys are stored XORed with the hash key. For byte strings the key is a 64-bit hash;
 `refs[slot_of(place)]` is offset << 24 | length of the bytes in `arena`, compared on a match.
 
-`stacks` (see windows.py): for each count near the floor, the places that reached it, oldest first.
+`stacks` (see eviction.py): for each count near the floor, the places that reached it, oldest first.
 `state`: ten words, the numbers that change with every update and the constants of the table (below).
 
 Search: start in the home bucket, given by the hash, and go on until a bucket has an EMPTY slot.
@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushcount.compiled.hashing import copy_bytes, mix, same_bytes
-from hushcount.compiled.intrinsics import borrow
+from hushcount.compiled._kernels.hashing import copy_bytes, mix, same_bytes
+from hushcount.compiled._kernels.intrinsics import borrow
 from hushcount.compiled.kernel import inlined, kernel
 
 _U = np.uint64

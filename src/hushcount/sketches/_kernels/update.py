@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from hushcount.compiled.hashing import hash_bytes, mix
-from hushcount.compiled.intrinsics import borrow, prefetch
+from hushcount.compiled._kernels.hashing import hash_bytes, mix
+from hushcount.compiled._kernels.intrinsics import borrow, prefetch
 from hushcount.compiled.kernel import inlined, kernel
-from hushcount.sketches._kernels.misra_gries import decrement, pop_zero
-from hushcount.sketches._kernels.space_saving import pop
+from hushcount.sketches._kernels.eviction import decrement, open_window, pop, pop_zero, push
 from hushcount.sketches._kernels.table import (
     BLOCK,
     CLOCK,
@@ -45,7 +44,6 @@ from hushcount.sketches._kernels.table import (
     slot_of,
     tidy,
 )
-from hushcount.sketches._kernels.windows import open_window, push
 
 IN_CACHE = 1 << 14  # Slots. A table this small stays in cache, so prefetching gains nothing.
 

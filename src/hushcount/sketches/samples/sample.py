@@ -46,6 +46,13 @@ class InverseProbability:
     value: float
     variance: float
 
+    @classmethod
+    def of(cls, weights: Floats, probability: Floats) -> InverseProbability:
+        """Return the estimate from sampled weights and the probabilities with which they were sampled."""
+        # Cohen et al. 2021, (8) and (9)
+        spread = (weights / probability) ** 2 * (1 - probability)
+        return cls(float((weights / probability).sum()), float(spread.sum()))
+
 
 @dataclass(frozen=True, slots=True)
 class WeightedSample:
@@ -72,18 +79,15 @@ class WeightedSample:
         g: Callable[[Floats], Floats] | None = None,
     ) -> InverseProbability:
         """Estimate the sum of g(count), by default of the counts, over the keys a predicate selects."""
-        # Cohen et al. 2021, (8) and (9)
         chosen = np.ones(len(self), dtype=np.bool_)
         if predicate is not None:
             chosen = np.fromiter(map(predicate, self.keys.to_pylist()), np.bool_, len(self))
         sizes = self.counts[chosen].astype(np.float64)
         weights = sizes if g is None else g(sizes)
-        probability = self.probabilities[chosen]
-        spread = (weights / probability) ** 2 * (1 - probability)
-        return InverseProbability(float((weights / probability).sum()), float(spread.sum()))
+        return InverseProbability.of(weights, self.probabilities[chosen])
 
     def merge(self, other: WeightedSample) -> WeightedSample:
-        """The sample of two parts that share no key (a key in both would need its total count)."""
+        """Return the sample of two parts that share no key (a key in both would need its total count)."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -106,14 +110,14 @@ def fresh_sample(shape: Histogram, scheme: SamplingScheme, bits: RandomWords) ->
 
 
 def key_hashes(keys: pa.Array, seed: int) -> Words:
-    """64-bit hashes of the keys, the same wherever seed and key are the same."""
+    """Return 64-bit hashes of the keys, the same wherever seed and key are the same."""
     salt = int(seed).to_bytes(16, "big", signed=True)
     digests = (_digest(key, salt) for key in keys.to_pylist())
     return np.fromiter(digests, np.uint64, len(keys))
 
 
 def unit(words: Words) -> Floats:
-    """Words as numbers in [0, 1]."""
+    """Return words as numbers in [0, 1]."""
     return words.astype(np.float64) * np.float64(2.0**-64)
 
 

@@ -31,9 +31,10 @@ class SystemWords:
 class BottomK:
     """The `size` keys of smallest score; mergeable.
 
-    Power 0 samples distinct keys: a key's score is a hash of seed and key, counts are exact. Power 1 samples
-    by count (ppswor): every event draws an exponential score, a key has the least of its events; `counts`
-    are then what was seen since the key entered, a lower bound; `sum` takes true ones from a second pass.
+    Power 0 samples distinct keys: a key's score is a hash of seed and key, and counts are exact. Power 1
+    samples by count (ppswor): every event draws an exponential score, and a key has the smallest score of its
+    events. `counts` then holds what was seen since the key entered, a lower bound; `sum` takes true counts
+    from a second pass.
     """
 
     __slots__ = ("_bits", "_entries", "power", "seed", "size")
@@ -62,7 +63,7 @@ class BottomK:
         self._absorb(distinct.to_pylist(), least, since)
 
     def merge(self, other: BottomK) -> BottomK:
-        """The sketch of both streams."""
+        """Return the sketch of both streams."""
         if (self.size, self.power, self.seed) != (other.size, other.power, other.seed):
             raise ParameterError("bottom-k sketches must have the same size, power and seed to be merged.")
         merged = BottomK(self.size, self.power, self.seed, self._bits)
@@ -89,7 +90,7 @@ class BottomK:
         return np.array([self._entries[key][1] for key in self.keys], dtype=np.int64)
 
     def probability(self, counts: npt.ArrayLike) -> Floats:
-        """The probability that a key of each count has a score below the threshold."""
+        """Return the probability that a key of each count has a score below the threshold."""
         sizes = np.asarray(counts, dtype=np.float64)
         if not self._full:
             return np.ones(len(sizes))
@@ -99,10 +100,7 @@ class BottomK:
 
     def sum(self, counts: npt.ArrayLike) -> InverseProbability:
         """Estimate the total of all counts from the true counts of the sampled keys."""
-        sizes = np.asarray(counts, dtype=np.float64)
-        probability = self.probability(counts)
-        spread = (sizes / probability) ** 2 * (1 - probability)
-        return InverseProbability(float((sizes / probability).sum()), float(spread.sum()))
+        return InverseProbability.of(np.asarray(counts, dtype=np.float64), self.probability(counts))
 
     @property
     def _full(self) -> bool:
@@ -114,7 +112,7 @@ class BottomK:
         return -np.log(unit(self._bits.words(len(codes))) + 2.0**-65)
 
     def _entered(self, distinct: list[object], codes: Counts, scores: Floats) -> Counts:
-        """How many events of each key came since it is, or could have been, in the sketch."""
+        """Return how many events of each key came since it entered the sketch, or could have entered."""
         held = np.fromiter((key in self._entries for key in distinct), np.bool_, len(distinct))
         first = np.full(len(distinct), len(codes))
         enters = np.flatnonzero(scores < self.threshold)

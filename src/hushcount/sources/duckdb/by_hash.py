@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from hushcount.secure import fresh_key
 from hushcount.sources.duckdb.bounding import restored, stored
-from hushcount.sources.duckdb.json_lines import literal
 from hushcount.sources.duckdb.out_of_core import OutOfCore
 from hushcount.sources.source import Batch, WrappedSource
+from hushcount.stores.duckdb import keyed_hash
 
 if TYPE_CHECKING:
     from hushcount.sources.source import Source
@@ -37,7 +37,8 @@ class RowsByHash(WrappedSource):
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Yield the keys sorted, after the first `skip_rows` of them; rows with a null come nowhere."""
-        kind = self.columns.types[0] if len(self.columns.types) == 1 else pa.binary()
+        types = self.columns.without_time().types
+        kind = types[0] if len(types) == 1 else pa.binary()
         sort = OutOfCore(self._query, *FAILURES)
         for rows in sort.batches(self.source, _record):
             keys = restored(rows.column("key"), kind).slice(skip_rows)
@@ -46,8 +47,7 @@ class RowsByHash(WrappedSource):
                 yield Batch(keys, len(keys), 0)
 
     def _query(self) -> str:
-        # The outer hash mixes: DuckDB joins the hashes of several values by exclusive or.
-        return f"SELECT key FROM rows ORDER BY hash(hash({literal(self.secret)}, key)), key"
+        return f"SELECT key FROM rows ORDER BY {keyed_hash(self.secret, 'key')}, key"
 
 
 def _record(batch: Batch) -> pa.RecordBatch:

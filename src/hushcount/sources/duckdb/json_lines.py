@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import glob
+import json
 from collections.abc import Iterator
+
+import pyarrow as pa
 
 from hushcount.sources.formats.inputs import Input
 from hushcount.sources.formats.registry import Names, Piece
-from hushcount.stores.duckdb import connect, record_batches
+from hushcount.sources.formats.rows import TOO_LONG
+from hushcount.sources.formats.text import text_lines
+from hushcount.stores.duckdb import connect, literal
 
 # DuckDB works in vectors of 2048 rows; 65536 keep two threads busy in little memory.
 ROWS = 1 << 16
@@ -23,28 +27,21 @@ class JsonLinesReader:
         return
 
     def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
-        """Yield batches in the order of the file."""
+        """Yield blocks in the order of the file; lines without text are no rows."""
+        query = _query(names)
         with connect(memory=None) as connection:
-            for batch in record_batches(connection.sql(_query(file, names)), ROWS):
-                share = max(connection.query_progress(), 0.0) / 100
-                yield Piece(batch.columns, batch.num_rows, int(share * (file.size or 0)))
+            for lines, done in text_lines(file, json.dumps(dict.fromkeys(names, TOO_LONG))):
+                rows = connection.from_arrow(pa.table({"line": lines}))
+                found = rows.query("lines", query).to_arrow_table()  # type: ignore[union-attr]
+                yield Piece([column.combine_chunks() for column in found.columns], found.num_rows, done)
 
 
-def _query(file: Input, names: Names) -> str:
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
-    path = literal(glob.escape(file.location or ""))
-    compression = literal(file.compression or "uncompressed")
+def _query(names: Names) -> str:
+    """Return the query for some fields of `lines`, named by JSON pointers, which know no wildcards."""
+    pointers = ("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
+    fields = (f"json_extract_string(line, {literal(pointer)})" for pointer in pointers)
+    checked = "CASE WHEN json_type(line) = 'OBJECT' THEN line ELSE error('no object') END AS line"
     return (
-        f"SELECT {', '.join(map(identifier, names))} FROM read_json({path}, columns = {{{columns}}},"
-        f" format = 'newline_delimited', records = true, compression = {compression})"
+        f"SELECT {', '.join(f'{field} AS f{place}' for place, field in enumerate(fields))}"
+        f" FROM (SELECT {checked} FROM lines WHERE trim(line, ' ' || chr(9)) <> '')"
     )
-
-
-def literal(text: str) -> str:
-    """Return text as a string in SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """Return a column name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""The distinct leaves of a source in sorted order, with their counts."""
+"""The distinct leaves of a source in sorted order, with their counts or numbers of users."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from hushcount.sources.duckdb.out_of_core import OutOfCore
 from hushcount.stores.duckdb import MEMORY
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from hushcount.compiled.arrays import Counts
     from hushcount.sources.source import Batch, Source
 
-    Counts = npt.NDArray[np.int64]
-
 QUERY = "SELECT leaf, count(*) AS leaves FROM rows GROUP BY leaf ORDER BY leaf"
+USERS_QUERY = "SELECT leaf, known, count(*) AS users FROM rows GROUP BY leaf, known ORDER BY leaf, known"
 FAILURES = (
     "Counting the keys needs more memory or disk space than there is.",
     "The keys could not be counted.",
@@ -50,3 +47,14 @@ class CountedLeaves:
 
         for rows in OutOfCore(lambda: QUERY, *FAILURES, self.memory).batches(self.source, record):
             yield rows.column("leaf").cast(self.kind), rows.column("leaves").to_numpy()
+
+
+def counted_users(paths: Source, kind: pa.DataType) -> Iterator[pa.RecordBatch]:
+    """Yield leaf, known and users, sorted by leaf, of a source whose keys are structs of leaf and known."""
+
+    def record(batch: Batch) -> pa.RecordBatch:
+        return pa.RecordBatch.from_struct_array(batch.keys)
+
+    for rows in OutOfCore(lambda: USERS_QUERY, *FAILURES).batches(paths, record):
+        columns = [rows.column("leaf").cast(kind), rows.column("known"), rows.column("users")]
+        yield pa.RecordBatch.from_arrays(columns, ["leaf", "known", "users"])

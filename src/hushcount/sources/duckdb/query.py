@@ -1,89 +1,295 @@
-"""What a SQL query reads: the files it names, found in its parsed form, which has no spaces or comments."""
+"""What a SQL query reads, found and fixed in its parsed form.
+
+Left to itself, DuckDB guesses the quotes, header and types of CSV, the fields and types of JSON and the types
+of partition folders from whatever it finds there, so that one row changes how the others are read. Here each
+reading function gets the options that end the guessing. Where they do not suffice, the query must state its
+columns itself. `FROM 'a.csv'` is read like the file itself: the columns of its header, all of them text.
+"""
 
 from __future__ import annotations
 
 import glob
 import json
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.sources.formats.inputs import RegularFile, Stamp
-from hushcount.sources.formats.paths import distinct, without_cycles
+from hushcount.files.atomic import identity
+from hushcount.files.fingerprint import digest
+from hushcount.sources.formats.inputs import RegularFile, Stamp, file_input
+from hushcount.sources.formats.paths import without_cycles
+from hushcount.sources.formats.registry import FORMATS, ending_format
+from hushcount.stores.duckdb import literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+Node = dict[str, Any]  # a part of a parsed query, of whatever version of DuckDB
 _PLACES = ("query_location", "query_location_length")
-# Lists and structures of values that stand in the query.
-_WRITTEN_OUT = {"list_value", "struct_pack", "row", "map"}
+_WRITTEN_OUT = {"list_value", "struct_pack", "row", "map"}  # values that stand in the query
+_FOLDERS = {"hive_types_autocast": "false", "hive_partitioning": "false"}
+_CSV = {"auto_detect": "false", **_FOLDERS}
+_LINES = {"format": "'newline_delimited'", **_FOLDERS}
+_JSON = {"auto_detect": "false", "records": "'true'", **_LINES}
+# The functions that read files, each with the options that end its guesses.
+_READERS = {
+    **dict.fromkeys(("read_csv", "read_csv_auto"), _CSV),
+    **dict.fromkeys(("read_json", "read_json_auto", "read_ndjson", "read_ndjson_auto"), _JSON),
+    **dict.fromkeys(("read_json_objects", "read_json_objects_auto"), _LINES),
+    **dict.fromkeys(("read_ndjson_objects", "read_parquet", "parquet_scan"), _FOLDERS),
+    "read_text": {},
+    "read_blob": {},
+}
+_FORCED = ("auto_detect", "hive_types_autocast")  # whatever the query says of them
+_NO_READERS = {"range", "generate_series", "unnest", "repeat", "json_each", "json_tree"}
+# `FROM 'a.csv'` is read in the dialect of a CSV file that is counted without a query.
+_DIALECT = "header = true, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false"
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_JSON_NAME = re.compile(r"\.(json|jsonl|ndjson)(\.gz|\.zst)?", re.IGNORECASE)
+MISSING = "The SQL query reads a file that does not exist or cannot be read."
+_WAYS_OUT = {
+    "csv": "Name the file alone, as in FROM 'a.csv', to read all columns as text, or state them, as in"
+    " read_csv('a.csv', header = true, columns = {'url': 'VARCHAR'}).",
+    "json": "State them, as in read_json('a.jsonl', columns = {'url': 'VARCHAR'}).",
+}
 
 
-def parsed(connection: DuckDBPyConnection, query: str) -> Json:
-    """Return the query as DuckDB has parsed it, without the places of its words."""
-    row = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
-    return _without_places(json.loads(row[0])) if row is not None else None
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A query as it is run, a digest of it as it was asked, and the files that it names."""
+
+    text: str
+    digest: str
+    files: tuple[RegularFile, ...]
 
 
-def files_of(tree: Json) -> tuple[RegularFile, ...]:
-    """Return the files that a parsed query names; raise where one of them would be read twice.
-
-    Any text of the query that is the name of a file, or a pattern that matches some, counts as read.
-    """
-    names: dict[str, None] = {}
+def checked_query(connection: DuckDBPyConnection, query: str) -> CheckedQuery:
+    """Return a query in which nothing is guessed from the rows; raise if it states too little for that."""
+    reading = _Reading(connection)
+    tree = reading.parsed(query)
+    asked = digest(_without_places(tree))
     for text in _texts(tree):
-        if glob.has_magic(text):
-            names.update(dict.fromkeys(_matches(text)))
-        elif os.path.isfile(text):
-            names[text] = None
-    return tuple(RegularFile(name, name, Stamp.of(name)) for name in names)
-
-
-def _matches(pattern: str) -> list[str]:
-    """Return the files that a pattern matches, each under one name."""
-    found = without_cycles(glob.iglob(pattern, recursive=True))
-    names = [name for name in found if os.path.isfile(name)]
-    if len(distinct(names)) < len(names):
+        reading.files(text)
+    reading.fix(tree)
+    if _repeats(reading.names):
         raise DataError(
-            f"{pattern} in the SQL query matches several links to one file, whose rows would count twice;"
-            " remove the links or name the files."
+            "The SQL query names a file by two links, so its rows would count twice; use one name for it."
         )
-    return names
+    files = tuple(RegularFile(name, name, Stamp.of(name)) for name in reading.names)
+    return CheckedQuery(reading.text(tree) if reading.changed else query, asked, files)
 
 
-def _without_places(tree: Json) -> Json:
+class _Reading:
+    """The parts of a query that read files, and what becomes of them; `names` are the files found so far."""
+
+    def __init__(self, connection: DuckDBPyConnection) -> None:
+        self._connection = connection
+        self.names: dict[str, None] = {}
+        self.changed = False
+
+    def parsed(self, query: str) -> Node:
+        """Return a query as DuckDB has parsed it."""
+        tree: Node = json.loads(self._value("SELECT json_serialize_sql(?)", query))
+        if tree["error"]:
+            raise ParameterError("The SQL query must be a SELECT.")
+        return tree
+
+    def text(self, tree: Node) -> str:
+        """Return a parsed query as text."""
+        return self._value("SELECT json_deserialize_sql(?::JSON)", json.dumps(tree))
+
+    def _value(self, query: str, argument: str) -> str:
+        ((value,),) = self._connection.execute(query, [argument]).fetchall()
+        return str(value)
+
+    def files(self, text: str) -> list[str]:
+        """Return the files that a name or pattern stands for, as DuckDB finds them."""
+        found = [text] if os.path.isfile(text) else []
+        if glob.has_magic(text):
+            links = [
+                name for name in without_cycles(glob.iglob(text, recursive=True)) if os.path.isfile(name)
+            ]
+            rows = self._connection.execute("SELECT file FROM glob(?)", [text]).fetchall()
+            found = [str(name) for (name,) in rows if os.path.isfile(name)]
+            if _repeats(links) or _repeats(found):
+                raise DataError(
+                    f"{text} in the SQL query matches several links to one file, whose rows would count"
+                    " twice; remove the links or name the files."
+                )
+        self.names.update(dict.fromkeys(found))
+        return found
+
+    def fix(self, tree: object) -> None:
+        """Change whatever reads a file, in place, so that nothing is guessed; raise where that cannot be."""
+        if isinstance(tree, list):
+            for part in tree:
+                self.fix(part)
+        elif isinstance(tree, dict):
+            if tree.get("type") == "TABLE_FUNCTION":
+                self._fix_function(tree["function"])
+            elif tree.get("type") == "BASE_TABLE":
+                self._fix_table(tree)
+            self.fix(list(tree.values()))
+
+    def _fix_function(self, function: Node) -> None:
+        """Give a reading function the options that end its guesses."""
+        name, arguments = function["function_name"].lower(), _arguments(function)
+        if name in _NO_READERS:
+            return
+        if name not in _READERS:
+            raise ParameterError(
+                f"hushcount cannot check what {name} reads; name the file in the SQL query, or read it by"
+                " read_csv, read_json or read_parquet."
+            )
+        if not set(_functions(arguments)) <= _WRITTEN_OUT:
+            raise ParameterError("The SQL query must name its files in full, not compute their names.")
+        stated = {option: part for part in arguments if (option := _option(part))}
+        self._check(name, stated, [part for part in arguments if not _option(part)])
+        for option in set(stated).intersection(_FORCED):
+            arguments.remove(stated.pop(option))
+        added = [f"{option} = {value}" for option, value in _READERS[name].items() if option not in stated]
+        if added:
+            arguments.extend(_arguments(self._call(f"f({', '.join(added)})")["function"]))
+            self.changed = True
+
+    def _check(self, name: str, stated: Node, paths: list[Node]) -> None:
+        """Raise if a reading function does not state enough, reads a file twice, or reads unlike files."""
+        kind = "csv" if "csv" in name else "json"
+        automatic = any(text.lower() == "auto" for text in _texts(list(stated.values())))
+        if "auto_detect" in _READERS[name] and ("columns" not in stated or automatic):
+            raise _guessed(name, kind)
+        files = [file for text in _texts(paths) for file in self.files(text)]
+        if _repeats(files):
+            raise DataError(f"{name} in the SQL query would read a file twice; name each file once.")
+        if "parquet" in name:
+            _check_types(files)
+        elif kind == "csv" and "header" in stated:
+            _header(files, kind)
+
+    def _fix_table(self, table: Node) -> None:
+        """Replace the name of a file by a function that reads it without guesses."""
+        place = (table.get(field) for field in ("catalog_name", "schema_name", "table_name"))
+        name = ".".join(filter(None, place))
+        form, files = ending_format(name), self.files(name)
+        if _JSON_NAME.search(name):
+            raise _guessed(name, "json")
+        if form in _DELIMITERS:
+            fields = ", ".join(f"{literal(field)}: 'VARCHAR'" for field in _header(files, form))
+            call = f"columns = {{{fields}}}, delim = {literal(_DELIMITERS[form])}, {_DIALECT}"
+            call = f"read_csv({_listed(files)}, {call}, {_options(_CSV)})"
+        elif form == "parquet" and files:
+            _check_types(files)
+            call = f"read_parquet({_listed(files)}, {_options(_FOLDERS)})"
+        elif form != "parquet" and (files or any(mark in name for mark in "*?[/:")):
+            raise ParameterError(f"{name} in the SQL query must be a CSV, TSV or Parquet file.")
+        else:
+            return
+        own = {field: table[field] for field in ("alias", "sample", "column_name_alias") if table.get(field)}
+        alias = {"alias": os.path.basename(name).partition(".")[0]}
+        table.clear()
+        table.update(self._call(call) | alias | own)
+        self.changed = True
+
+    def _call(self, call: str) -> Node:
+        """Return the parsed form of a table function's call."""
+        node: Node = self.parsed(f"FROM {call}")["statements"][0]["node"]["from_table"]
+        return node
+
+
+def _repeats(names: Collection[str]) -> bool:
+    """Return whether two of the names are of one file."""
+    return len({identity(name) for name in names}) < len(names)
+
+
+def _guessed(name: str, kind: str) -> ParameterError:
+    return ParameterError(
+        f"{name} in the SQL query would guess its columns from the rows, so that one row could change how the"
+        f" others are read. {_WAYS_OUT[kind]}"
+    )
+
+
+def _listed(files: Sequence[str]) -> str:
+    return f"[{', '.join(map(literal, files))}]"
+
+
+def _options(options: dict[str, str]) -> str:
+    return ", ".join(f"{option} = {value}" for option, value in options.items())
+
+
+def _header(files: Sequence[str], form: str) -> list[str]:
+    """Return the columns of text files, under different names; raise if their headers differ."""
+    filled = [name for name in files if os.path.getsize(name)]
+    if not filled:
+        raise DataError(MISSING if not files else f"{files[0]} is empty.")
+    reader = FORMATS[form]()
+    names: list[str] = []
+    for file in filled:
+        schema = reader.schema(file_input(file))
+        found = schema.names if schema is not None else []
+        if names and found != names:
+            raise DataError(f"{file} has another header than {filled[0]}; read each file by itself.")
+        names = found
+    return _different(names)
+
+
+def _different(names: Sequence[str]) -> list[str]:
+    """Return column names that SQL can tell apart, as DuckDB itself would name them."""
+    taken: dict[str, str] = {}
+    for place, name in enumerate(names):
+        free = name or f"column{place}"
+        while free.lower() in taken:
+            free += "_1"
+        taken[free.lower()] = free
+    return list(taken.values())
+
+
+def _check_types(files: Sequence[str]) -> None:
+    """Raise if a column has another type in one Parquet file than in another: DuckDB would convert it."""
+    reader, known = FORMATS["parquet"](), dict[str, object]()
+    for file in files if len(files) > 1 else ():
+        for field in reader.schema(file_input(file)) or ():
+            if known.setdefault(field.name, field.type) != field.type:
+                raise DataError(f"{file} has another column type than the files before it.")
+
+
+def _arguments(function: Node) -> list[Node]:
+    """Return the arguments of a function, which DuckDB 1 calls its children."""
+    found: list[Node] = function["arguments" if "arguments" in function else "children"]
+    return found
+
+
+def _option(argument: Node) -> str:
+    """Return the name of the option that an argument states, empty for a value alone."""
+    value = argument.get("expression", argument)
+    if value["type"] == "COMPARE_EQUAL":
+        return str(value["left"]["column_names"][-1]).lower()
+    return str(argument.get("name") or value["alias"]).lower()
+
+
+def _functions(tree: object) -> Iterator[str]:
+    """Yield the names of the functions that are called in a part of a query."""
+    if isinstance(tree, dict):
+        if "function_name" in tree:
+            yield tree["function_name"]
+        tree = list(tree.values())
+    for part in tree if isinstance(tree, list) else ():
+        yield from _functions(part)
+
+
+def _texts(tree: object) -> Iterator[str]:
+    """Yield all text in a part of a query."""
+    if isinstance(tree, str):
+        yield tree
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    for part in tree if isinstance(tree, list) else ():
+        yield from _texts(part)
+
+
+def _without_places(tree: object) -> object:
     if isinstance(tree, dict):
         return {name: _without_places(value) for name, value in tree.items() if name not in _PLACES}
     return [_without_places(value) for value in tree] if isinstance(tree, list) else tree
-
-
-def _texts(tree: Json) -> Iterator[str]:
-    """Yield all text in a parsed query; raise if it computes the name of a file."""
-    if isinstance(tree, str):
-        yield tree
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from _texts(value)
-    elif isinstance(tree, dict):
-        if tree.get("type") == "TABLE_FUNCTION":
-            _check_written_out(tree.get("function"))
-        yield from _texts(list(tree.values()))
-
-
-def _check_written_out(function: Json) -> None:
-    """Raise if a function that reads files takes values that the query computes, such as their names."""
-    reader, *others = _functions(function)
-    if reader.startswith("read_") and not set(others) <= _WRITTEN_OUT:
-        raise ParameterError("The SQL query must name its files in full, not compute their names.")
-
-
-def _functions(tree: Json) -> list[str]:
-    """Return the functions that are called in a part of a query, the outermost first."""
-    if isinstance(tree, list):
-        return [name for value in tree for name in _functions(value)]
-    if not isinstance(tree, dict):
-        return []
-    own = [str(tree["function_name"])] if "function_name" in tree else []
-    return own + _functions(list(tree.values()))

@@ -11,26 +11,25 @@ import duckdb
 
 from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.failures import attempt, guarded
-from hushcount.files.fingerprint import Fingerprint, digest
+from hushcount.files.fingerprint import Fingerprint
 from hushcount.files.leftovers import private_folder
 from hushcount.keys.columns import Columns, KeyColumns
 from hushcount.keys.memory import InMemory
 from hushcount.privacy import RESULT_ROW, PrivacyUnit
 from hushcount.secure import fresh_key
-from hushcount.sources.duckdb.json_lines import ROWS, identifier, literal
-from hushcount.sources.duckdb.query import files_of, parsed
+from hushcount.sources.duckdb.json_lines import ROWS
+from hushcount.sources.duckdb.query import MISSING, CheckedQuery, checked_query
 from hushcount.sources.formats.registry import Names, Piece, after
 from hushcount.sources.memory import MemorySource
 from hushcount.sources.read_ahead import read_ahead
 from hushcount.sources.source import Batch, keyed
-from hushcount.stores.duckdb import connect, record_batches
+from hushcount.stores.duckdb import connect, identifier, keyed_hash, literal, record_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.sources.formats.inputs import RegularFile
-
 ORDER_KEY = "order_key"
+MIXED = {"hash": "mixed"}  # checkpoints of earlier versions lack it, and go on in their own order
 # Seconds for DuckDB to end a query that was interrupted, and to remove what it put on disk.
 QUERY_PATIENCE = 10.0
 UNIT_NOTE = "The unit is one row of the SQL result."
@@ -43,11 +42,12 @@ def open_sql(query: str, columns: KeyColumns, state: Mapping[str, str] | None) -
         raise ParameterError("state must hold the order key of an earlier run.")
     _check_select(query)
     with connect() as connection:
-        schema = attempt(query_failure, lambda: connection.sql(query).limit(0).to_arrow_table().schema)
-        tree = attempt(query_failure, parsed, connection, query)
+        question = attempt(query_failure, checked_query, connection, query)
+        rows = attempt(query_failure, connection.sql, question.text)
+        schema = attempt(query_failure, lambda: rows.limit(0).to_arrow_table().schema)
     columns = columns.within(schema.names, "the SQL result")
     columns = columns.typed(schema.field(name).type for name in columns.names)
-    return SqlSource(query, columns, order_key, digest(tree), attempt(query_failure, files_of, tree))
+    return SqlSource(question, columns, order_key, mixed=state is None or MIXED.items() <= state.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,10 @@ class SqlSource:
     row, all others come in the same order as before.
     """
 
-    query: str
+    question: CheckedQuery
     columns: KeyColumns
     order_key: str
-    question: str
-    files: tuple[RegularFile, ...]
+    mixed: bool = True
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -83,18 +82,18 @@ class SqlSource:
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the files that the query names, the query and the columns."""
-        question = [self.question, self.columns.names, self.columns.key_type, self.columns.user]
-        return str(Fingerprint.of([file.stamp.mark for file in self.files], question))
+        question = [self.question.digest, self.columns.names, self.columns.key_type, self.columns.user]
+        return str(Fingerprint.of([file.stamp.mark for file in self.question.files], question))
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Paths of the files that the query names."""
-        return tuple(file.location for file in self.files)
+        return tuple(file.location for file in self.question.files)
 
     @property
     def state(self) -> dict[str, str]:
         """The key of the order."""
-        return {ORDER_KEY: self.order_key}
+        return {ORDER_KEY: self.order_key} | (MIXED if self.mixed else {})
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -121,8 +120,12 @@ class SqlSource:
     def _pieces(self, running: list[duckdb.DuckDBPyConnection]) -> Iterator[Piece]:
         with private_folder() as folder, connect(folder) as connection:
             running.append(connection)
-            yield from _ordered_pieces(connection.sql(self.query), self.columns.names, self.order_key)
-        for file in self.files:
+            rows = connection.sql(self.question.text)
+            order = keyed_hash(self.order_key, *rows.columns)
+            if not self.mixed:
+                order = f"hash({literal(self.order_key)}, {', '.join(map(identifier, rows.columns))})"
+            yield from _ordered_pieces(rows, self.columns.names, order)
+        for file in self.question.files:
             file.check_unchanged()
 
 
@@ -131,21 +134,19 @@ def open_relation(relation: duckdb.DuckDBPyRelation, columns: KeyColumns) -> Mem
     columns = columns.within(relation.columns, "the SQL result")
     empty = attempt(query_failure, lambda: relation.limit(0).to_arrow_table())
     columns = columns.typed(empty.schema.field(name).type for name in columns.names)
-    order_key = fresh_key().hex()
+    order = keyed_hash(fresh_key().hex(), *relation.columns)
 
     def pieces() -> Iterator[Columns]:
-        for piece in guarded(_ordered_pieces(relation, columns.names, order_key), query_failure):
+        for piece in guarded(_ordered_pieces(relation, columns.names, order), query_failure):
             yield piece.columns or ()
 
     return MemorySource(InMemory(columns, pieces), RESULT_ROW, (UNIT_NOTE,))
 
 
-def _ordered_pieces(rows: duckdb.DuckDBPyRelation, names: Names, order_key: str) -> Iterator[Piece]:
+def _ordered_pieces(rows: duckdb.DuckDBPyRelation, names: Names, order: str) -> Iterator[Piece]:
     """Yield the key columns, sorted by a hash of the whole row and then by the key."""
     keys = ", ".join(map(identifier, names))
-    whole = ", ".join(map(identifier, rows.columns))
-    order = f"hash({literal(order_key)}, {whole}), {keys}"
-    ordered = rows.query("hushcount_rows", f"SELECT {keys} FROM hushcount_rows ORDER BY {order}")
+    ordered = rows.query("hushcount_rows", f"SELECT {keys} FROM hushcount_rows ORDER BY {order}, {keys}")
     for batch in record_batches(ordered, ROWS):  # type: ignore[arg-type]
         yield Piece(batch.columns, batch.num_rows, 0)
 
@@ -158,9 +159,16 @@ def query_failure(error: Exception) -> HushcountError:
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
         return DataError("The SQL query needs more memory or disk space than there is.")
     if isinstance(error, duckdb.IOException):
-        return DataError("The SQL query reads a file that does not exist or cannot be read.")
+        return DataError(MISSING)
+    if "max_line_size" in str(error):
+        return DataError(_TOO_LONG)
     return DataError("The SQL query failed on the data.")
 
+
+_TOO_LONG = (
+    "A row of a CSV file in the SQL query is too long. Allow longer ones, as in read_csv('a.csv',"
+    " header = true, columns = {'url': 'VARCHAR'}, max_line_size = 100000000); all columns must be stated."
+)
 
 _USAGE = {
     duckdb.ParserException: "The SQL query does not parse.",

@@ -9,6 +9,7 @@ from pyarrow import ipc
 
 from hushcount.keys.memory import BATCH_ROWS
 from hushcount.keys.slices import checked_slices
+from hushcount.sources.formats.arrow_sizes import CheckedStream, check_file
 from hushcount.sources.formats.inputs import Input
 from hushcount.sources.formats.registry import Names, Piece
 
@@ -42,6 +43,7 @@ def _file_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iter
     size = file.size or 0
     # The file is read, not mapped: one that is cut short meanwhile would end the program by SIGBUS.
     with pa.OSFile(file.location) as raw, ipc.open_file(raw, options=options) as opened:
+        check_file(raw, file.name)
         count = opened.num_record_batches
         for index in range(count):
             for cut in checked_slices(opened.get_batch(index), names, BATCH_ROWS, file.name):
@@ -50,7 +52,8 @@ def _file_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iter
 
 def _stream_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iterator[Piece]:
     stream, position = file.open()
-    with stream, ipc.open_stream(stream, options=options) as opened:
+    checked = pa.PythonFile(CheckedStream(stream, file.name), mode="r")
+    with stream, ipc.open_stream(checked, options=options) as opened:
         for batch in opened:
             for cut in checked_slices(batch, names, BATCH_ROWS, file.name):
                 yield Piece(cut, len(cut[0]), position())

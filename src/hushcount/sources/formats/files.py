@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from hushcount.errors import DataError, ParameterError
+from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.failures import attempt, file_failure, guarded
 from hushcount.files.fingerprint import Fingerprint
 from hushcount.files.leftovers import remove_leftovers
@@ -103,7 +104,10 @@ class FileSource:
             found = found or len(batch.keys) > 0
             yield batch
         if not found:
-            raise DataError(f"{_fields(self.columns.names)} no row of the file.")
+            raise DataError(
+                f"{_fields(self.columns.names)} no row of the file, so nothing was released; this message"
+                " itself reveals that, outside the guarantee."
+            )
 
     def _pieces(self, skip: int) -> Iterator[Piece]:
         """Yield the pieces of all files one after the other; a skipped file is still counted."""
@@ -111,8 +115,8 @@ class FileSource:
         for index, file in enumerate(self.files):
             if index:
                 self._check_same(file)
-            sentence = file_failure(file.name, self.reader.defect)
-            for piece in guarded(self.reader.pieces(file, self.columns.names, skip), sentence):
+            pieces = self.reader.pieces(file, self.columns.names, skip)
+            for piece in guarded(pieces, partial(_failure, file, self.reader.defect)):
                 skip = max(skip - piece.rows, 0)
                 yield replace(piece, bytes_read=before + piece.bytes_read)
             before += file.size or 0
@@ -125,6 +129,12 @@ class FileSource:
         types = _checked(self.reader, file, self.columns).types
         if types != self.columns.types:
             raise DataError(f"{file.name} has another column type than the files before it.")
+
+
+def _failure(file: Input, defect: str, error: Exception) -> HushcountError:
+    """Say why a file cannot be read: that it has changed meanwhile, or what its reader found."""
+    changed = file.change() if isinstance(file, RegularFile) else None
+    return changed or file_failure(file.name, defect)(error)
 
 
 def _checked(reader: Reader, file: Input, columns: KeyColumns) -> KeyColumns:

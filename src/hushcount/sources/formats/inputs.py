@@ -9,6 +9,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
@@ -103,14 +104,17 @@ class RegularFile:
         """Bytes in all."""
         return self.stamp.size
 
+    def change(self) -> DataError | None:
+        """Return what to say if the file is no longer what it was when it was opened, else None."""
+        with suppress(OSError):
+            if self.stamp.still_true(self.location):
+                return None
+        return DataError(f"{self.name} changed while it was read, so nothing was released; run it again.")
+
     def check_unchanged(self) -> None:
         """Raise if the file is no longer what it was when it was opened."""
-        try:
-            same = self.stamp.still_true(self.location)
-        except OSError:
-            same = False
-        if not same:
-            raise DataError(f"{self.name} changed while it was read, so nothing was released; run it again.")
+        if (failure := self.change()) is not None:
+            raise failure
 
     def head(self) -> bytes:
         """The first bytes, decompressed."""

@@ -12,12 +12,9 @@ from pyarrow import csv
 
 from hushcount.errors import DataError
 from hushcount.keys.columns import SINGLE
-from hushcount.sources.formats.inputs import Input
+from hushcount.sources.formats.inputs import HEAD, Input
 from hushcount.sources.formats.registry import Names, Piece
-
-BLOCK = 1 << 20
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-LONGEST_LINE = 1 << 26
+from hushcount.sources.formats.rows import LONGEST_ROW, TOO_LONG, AsFile, QuotedRows, line_ends, whole_rows
 
 
 class CsvReader:
@@ -31,6 +28,8 @@ class CsvReader:
         head = file.head()
         if not head.strip():
             raise DataError(f"{file.name} is empty.")
+        if len(head) == HEAD and not QuotedRows(self.delimiter)(head)[0]:
+            raise DataError(f"{file.name} has a header longer than 1 MB.")
         text = io.StringIO(head.decode("utf-8-sig", "replace"), newline="")
         rows = header_csv.reader(text, delimiter=self.delimiter)
         names = next(row for row in rows if row)
@@ -38,16 +37,19 @@ class CsvReader:
 
     def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
         """Yield one piece per block."""
+        too_long = self.delimiter.join(TOO_LONG if name in names else "" for name in self.schema(file).names)
         stream, position = file.open()
-        with stream, self._opened(stream, names) as opened:
+        blocks = whole_rows(stream, QuotedRows(self.delimiter), f"{too_long}\n".encode())
+        size = 2 * LONGEST_ROW + len(too_long)
+        with stream, self._opened(pa.PythonFile(AsFile(blocks), mode="r"), names, size) as opened:
             for batch in opened:
                 columns = [batch.column(name) for name in names]
                 yield Piece(columns, batch.num_rows, position())
 
-    def _opened(self, stream: pa.NativeFile, names: Names) -> csv.CSVStreamingReader:
+    def _opened(self, stream: pa.NativeFile, names: Names, size: int) -> csv.CSVStreamingReader:
         return csv.open_csv(
             stream,
-            read_options=csv.ReadOptions(use_threads=False, block_size=BLOCK),
+            read_options=csv.ReadOptions(use_threads=False, block_size=size),
             parse_options=csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
                 include_columns=list(names),
@@ -77,32 +79,18 @@ class LinesReader:
 
     def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
         """Yield whole lines, a block at a time."""
-        stream, position = file.open()
-        with stream:
-            for block in _whole_lines(stream, file.name):
-                lines = _split(block)
-                yield Piece([lines], len(lines), position())
+        for block, done in text_lines(file, TOO_LONG):
+            empty = pc.equal(pc.binary_length(block), 0)
+            yield Piece([pc.if_else(empty, pa.scalar(None, pa.string()), block)], len(block), done)
 
 
-def _whole_lines(stream: pa.NativeFile, name: str) -> Iterator[bytes]:
-    """Yield blocks of whole lines, without the last line feed."""
-    rest = b""
-    block = stream.read(BLOCK).removeprefix(BYTE_ORDER_MARK)
-    while block:
-        cut = block.rfind(b"\n")
-        if cut >= 0:
-            yield rest + block[:cut]
-            rest = b""
-        rest += block[cut + 1 :]
-        if len(rest) > LONGEST_LINE:
-            raise DataError(f"{name} has a line longer than {LONGEST_LINE >> 20} MB.")
-        block = stream.read(BLOCK)
-    if rest:
-        yield rest
+def text_lines(file: Input, too_long: str) -> Iterator[tuple[pa.Array, int]]:
+    """Yield blocks of lines without their ends, each with how much of the file has been read.
 
-
-def _split(block: bytes) -> pa.Array:
-    text = pa.array([block], pa.binary()).cast(pa.string())
-    lines = pc.ascii_rtrim(pc.split_pattern(text, "\n").flatten(), "\r")
-    empty = pc.equal(pc.binary_length(lines), 0)
-    return pc.if_else(empty, pa.scalar(None, pa.string()), lines)
+    `too_long` replaces a line longer than any row may be.
+    """
+    stream, position = file.open()
+    with stream:
+        for block in whole_rows(stream, line_ends, f"{too_long}\n".encode()):
+            text = pa.array([block.removesuffix(b"\n")], pa.binary()).cast(pa.string())
+            yield pc.ascii_rtrim(pc.split_pattern(text, "\n").flatten(), "\r"), position()

@@ -4,8 +4,7 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import KeyTypeError, ParameterError
-from hushcount.hierarchies.ipv4 import Ipv4
-from hushcount.hierarchies.ipv6 import Ipv6
+from hushcount.hierarchies.addresses import Ipv4, Ipv6
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from hushcount.jobs.ldp.tables import _users, randomise
-from hushcount.jobs.run import Request
+from hushcount.jobs.request import Request
 from hushcount.ldp import Categories, Integers, TreeHist
 from hushcount.ldp.client.simulation import NO_ITEM
 

@@ -10,8 +10,8 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.ldp.client.batch import Items, respond_all
 from hushcount.ldp.client.client import Client
+from hushcount.ldp.client.simulation import Items, respond_all
 from hushcount.ldp.protocols.bitstogram.protocol import Bitstogram
 from hushcount.ldp.protocols.tree_hist.protocol import TreeHist
 from hushcount.ldp.server.aggregator import Aggregator
@@ -192,9 +192,9 @@ def signed(body):
     return body + hashlib.sha256(body).digest()
 
 
-PARTS = "The aggregator is damaged: its parts do not fit together."
-CHECKSUM = "The aggregator is damaged: its checksum does not fit."
-MISFIT = "the aggregator is damaged: its reports do not fit its manifest."
+PARTS = "The aggregator is damaged: its contents contradict each other."
+CHECKSUM = "The aggregator is damaged: its contents do not match its checksum."
+MISFIT = "the aggregator is damaged: its reports cannot belong to its manifest."
 FOREIGN = "The aggregator is not a hushcount aggregator."
 DAMAGES = {
     "empty": (lambda good: b"", FOREIGN),
@@ -213,7 +213,7 @@ DAMAGES = {
     "edited manifest": (
         lambda good: signed(good[:-32].replace(b"milk", b"silk")),
         "The aggregator holds a manifest that is refused:"
-        " the id must fit the manifest, which was edited or damaged.",
+        " the id is not that of this manifest, which was edited or damaged.",
     ),
     "a nonce twice": (lambda good: signed(good[:-212] + good[-212:-204] * 2 + good[-196:-32]), MISFIT),
     "a large symbol": (lambda good: signed(good[:-33] + b"\x09"), MISFIT),

@@ -35,7 +35,8 @@ def test_a_bad_run_leaves_the_state_alone(files):
     with pytest.raises(DataError) as caught:
         collect(CAMPAIGN, Incoming(files=names, state=str(state)))
     assert str(caught.value) == (
-        "100 reports counted; refused: 101 version. Most reports were refused, so nothing was published."
+        "100 reports counted; refused: 101 of another version. Most reports were refused, so nothing was"
+        " published."
         " Check MANIFEST, --report-format and the files."
     )
     assert state.read_bytes() == before

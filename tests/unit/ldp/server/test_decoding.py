@@ -7,10 +7,9 @@ import pytest
 from hushcount import ldp
 from hushcount.errors import ManifestError
 from hushcount.ldp import registry
-from hushcount.ldp.server.decoding import MOST_CELLS, MOST_LOOKUPS, MOST_TABLES, check_work
+from hushcount.ldp.server.decoding import MOST_CELLS, MOST_LISTED, MOST_LOOKUPS, MOST_TABLES, check_work
 from hushcount.ldp.wire.groups import ALL_SHARES
-from hushcount.ldp.wire.questions import Chunk, Prefix
-from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
+from hushcount.ldp.wire.questions import Chunk, Prefix, TaggedPrefix
 
 SMALL = {"epsilon": 1.0, "users": 1000}
 WIDE = [
@@ -42,6 +41,8 @@ def asking(protocol, width, *questions):
             "cells",
             MOST_CELLS,
         ),
+        (asking("tree_hist", 27, Prefix(27, 1, 27)), 1 << 27, "candidates at once", MOST_LISTED),
+        (asking("tree_hist", 25, Prefix(25, 16, 23)), 1 << 25, "candidates at once", MOST_LISTED),
         (asking("tree_hist", 20, Prefix(20, 1 << 16, 1), *[Prefix(20, 1 << 16, 1)] * 2), None, "", 0),
         (asking("hashtogram", 20, Prefix(20, 65535, 2)), 65535 << 20, "lookups of cells", MOST_LOOKUPS),
         (

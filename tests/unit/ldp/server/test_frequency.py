@@ -1,4 +1,4 @@
-"""The law of a response, estimates without noise, and the error of an estimate."""
+"""The response of a response, estimates without noise, and the error of an estimate."""
 
 import math
 
@@ -7,16 +7,15 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount.errors import ManifestError
-from hushcount.ldp.client.batch import Items, respond_all
+from hushcount.ldp.client.simulation import Items, respond_all
 from hushcount.ldp.server.aggregator import Aggregator
-from hushcount.ldp.server.frequency import FrequencyOracle, collision_chance
+from hushcount.ldp.server.frequency import FrequencyOracle
 from hushcount.ldp.server.tallies import GroupTallies
 from hushcount.ldp.wire.encodings import Integers
 from hushcount.ldp.wire.groups import ALL_SHARES, Group
-from hushcount.ldp.wire.law import OracleError, ResponseLaw
 from hushcount.ldp.wire.manifest import Manifest
-from hushcount.ldp.wire.questions import Prefix
-from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
+from hushcount.ldp.wire.questions import Prefix, TaggedPrefix
+from hushcount.ldp.wire.response import OracleError, ResponseDistribution
 
 NEVER = 253_402_300_799
 
@@ -25,21 +24,21 @@ NEVER = 253_402_300_799
     ("epsilon", "symbol_bits", "absent"), [("1", 2, 3.692), ("2", 3, 0.7246), ("4", 5, 0.0823)]
 )
 def test_variance_of_absent_items(epsilon, symbol_bits, absent):
-    law = ResponseLaw.of(Group(epsilon, symbol_bits, (Prefix(8, 1, 8),), (ALL_SHARES,)))
-    assert law.absent == pytest.approx(absent, rel=1e-3)
-    p, q = law.truthful, law.symbols
-    assert law.absent == pytest.approx((1 / q) * (1 - 1 / q) / (p - 1 / q) ** 2)
-    assert law.present == pytest.approx(p * (1 - p) / (p - 1 / q) ** 2)
-    assert law.gain == pytest.approx(q * p - 1)
+    response = Group(epsilon, symbol_bits, (Prefix(8, 1, 8),), (ALL_SHARES,)).response
+    assert response.absent == pytest.approx(absent, rel=1e-3)
+    p, q = response.truthful, response.symbols
+    assert response.absent == pytest.approx((1 / q) * (1 - 1 / q) / (p - 1 / q) ** 2)
+    assert response.present == pytest.approx(p * (1 - p) / (p - 1 / q) ** 2)
+    assert response.gain == pytest.approx(q * p - 1)
 
 
 def test_the_formula_of_the_variance():
-    law = ResponseLaw(8, 0.5)
-    expected = 4 * ((1000 - 30) * law.absent + 30 * law.present) + 30 * 3
-    assert law.variance(30, 1000, 250) == pytest.approx(expected)
-    error = OracleError(law, 1000, 250, 17.0)
+    response = ResponseDistribution(8, 0.5)
+    expected = 4 * ((1000 - 30) * response.absent + 30 * response.present) + 30 * 3
+    assert response.variance(30, 1000, 250) == pytest.approx(expected)
+    error = OracleError(response, 1000, 250, 17.0)
     assert error.deviation(np.array([30.0]))[0] == pytest.approx(math.sqrt(expected + 17))
-    assert error.of_absent == pytest.approx(math.sqrt(4000 * law.absent + 17))
+    assert error.of_absent == pytest.approx(math.sqrt(4000 * response.absent + 17))
     assert (error.deviation(np.array([-5.0, 5000.0])) == error.deviation(np.array([0.0, 1000.0]))).all()
 
 
@@ -70,7 +69,7 @@ def test_estimates_come_near_without_noise():
 
 def test_chances_of_collisions():
     tallies = truthful_campaign([Prefix(8, 1, 8), TaggedPrefix(18, 6, 4, 12), Prefix(40, 4, 12)], [1] * 50)
-    assert [collision_chance(tally) for tally in tallies] == [0.0, 2**-12, 2**-12]
+    assert [tally.question.collision_chance for tally in tallies] == [0.0, 2**-12, 2**-12]
     oracle = FrequencyOracle(tallies, 50)
     shares = [tally.reports / 50 for tally in tallies]
     expected = 900 * (shares[1] ** 2 + shares[2] ** 2) / (4 * 2**12)

@@ -7,10 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from tests.ldp_reference import distance
 
 from hushcount.errors import ParameterError
 from hushcount.ldp.server.codewords import codewords, decode, signs
-from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, codeword_bit, distance, encode, masks
+from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, codeword_bit, encode, masks
 
 
 def times(left, right):

@@ -156,6 +156,7 @@ def test_bad_parameters(make, text):
 
 
 UNKNOWN = "the kind of the encoding must be one that this version knows, got "
+BROKEN = "the fields of the encoding of kind integers break its rules."
 
 
 @pytest.mark.parametrize(
@@ -166,10 +167,16 @@ UNKNOWN = "the kind of the encoding must be one that this version knows, got "
         ({"bits": 5}, UNKNOWN + "None."),
         ({"kind": ["words"]}, UNKNOWN + "['words']."),
         ({"kind": "colours"}, UNKNOWN + "'colours'."),
-        ({"kind": "integers"}, "the fields of the encoding integers break its rules."),
-        ({"kind": "integers", "bits": 5, "more": 1}, "the fields of the encoding integers break its rules."),
-        ({"kind": "integers", "bits": "5"}, "the fields of the encoding integers break its rules."),
-        ({"kind": "integers", "bits": 5, "width": 7}, "the fields of the encoding integers break its rules."),
+        ({"kind": "integers"}, BROKEN),
+        (
+            {"kind": "integers", "bits": 5, "more": 1},
+            BROKEN,
+        ),
+        ({"kind": "integers", "bits": "5"}, BROKEN),
+        (
+            {"kind": "integers", "bits": 5, "width": 7},
+            BROKEN,
+        ),
     ],
 )
 def test_bad_fields(fields, text):

@@ -151,7 +151,7 @@ def test_expiry():
         ),
         ({"groups": (GROUP, GROUP)}, "the epsilons of the groups must sum to at most 2."),
         ({"groups": (GROUP,) * 3, "epsilon": "6"}, "the symbols of all groups must fit into 8 bits, got 9."),
-        ({"encoding": Integers(7)}, "every question must fit items of 7 bits."),
+        ({"encoding": Integers(7)}, "items of 7 bits are too short for one of the questions."),
         ({"parameters": {"Tau": 1}}, "a name of the parameters must be lower-case letters, digits and _."),
         ({"parameters": {"tau": 2**53}}, "tau must be at most 9007199254740991, got 9007199254740992."),
         ({"parameters": {"tau": True}}, "tau must be a whole number, got True."),

@@ -7,11 +7,11 @@ import pytest
 from tests.unit.mechanisms.scripted import floored, rows, scripted
 
 from hushcount.mechanisms.counters.floor import (
-    BoundedLengthError,
     BoundedLengthRelease,
     FloorError,
     FloorRelease,
 )
+from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise.bits import system_bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
@@ -105,7 +105,7 @@ def test_bounds_grow_with_confidence_and_never_turn_around() -> None:
 
 
 def test_dpss_bounds() -> None:
-    error = BoundedLengthError(LAW, 25, 7)
+    error = EstimateError(LAW, 7, added=25)
     assert error.interval(0.95) == (28, 3)
     below, above = error.simultaneous(0.95)
     assert 1 - (1 - 2 * float(LAW.tail(above + 1))) ** 7 <= 0.05
@@ -121,7 +121,7 @@ def test_sentences_name_the_bounds() -> None:
     assert FloorError(LAW, -6_701_700_363, 7).sentences(0.95)[1] == (
         "What the sketch may overcount a key by is less than the noise."
     )
-    assert BoundedLengthError(LAW, 25, 7).sentences(0.95) == (
+    assert EstimateError(LAW, 7, added=25).sentences(0.95) == (
         "With confidence 0.95 the true count of a key chosen before seeing the result"
         " lies between count - 28 and count + 3.",
         "The sketch may have added up to 25, max_events divided by its counters.",

@@ -8,11 +8,12 @@ from tests.unit.mechanisms.scripted import floored, rows, scripted
 
 from hushcount.mechanisms.counters.misra_gries import (
     ChanRelease,
-    HeightError,
     PrivateMisraGries,
     PrivateMisraGriesPaper,
     PrivateMisraGriesStandard,
+    SharedNoiseError,
 )
+from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise.bits import system_bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
@@ -44,7 +45,7 @@ def test_standard_pmg_drops_zero_heights_whatever_their_noise() -> None:
 
 def test_chan_has_no_shared_noise_and_drops_zero_heights() -> None:
     mechanism = ChanRelease(BUDGET, PUBLIC)
-    assert float(mechanism.law.epsilon) == pytest.approx(1 / 7)
+    assert float(mechanism.noise.epsilon) == pytest.approx(1 / 7)
     threshold = mechanism.threshold
     shape = floored(at=threshold, under=threshold, zero=0)
     assert rows(scripted(mechanism, 0, -1, 10**6).release(shape, system_bits())) == [("at", threshold)]
@@ -53,7 +54,7 @@ def test_chan_has_no_shared_noise_and_drops_zero_heights() -> None:
 @pytest.mark.parametrize("keys", [1, 7, 300])
 @pytest.mark.parametrize("largest_floor", [None, 25])
 def test_shared_noise_bounds_cover(keys: int, largest_floor: int | None) -> None:
-    error = HeightError(LAW, keys, largest_floor, shared=True)
+    error = SharedNoiseError(LAW, keys, largest_floor)
     below, above = error.simultaneous(0.95)
     z = np.arange(-60, 61)
     one_sided = 1 - (LAW.pmf(z) * (1 - LAW.tail(below + 1 + z)) ** keys).sum()
@@ -64,26 +65,27 @@ def test_shared_noise_bounds_cover(keys: int, largest_floor: int | None) -> None
 
 
 def test_independent_noise_bounds() -> None:
-    assert HeightError(LAW, 7, None, shared=False).interval(0.95) == (2, None)
-    below, above = HeightError(LAW, 7, 25, shared=False).simultaneous(0.95)
+    assert EstimateError(LAW, 7, None).interval(0.95) == (2, None)
+    below, above = EstimateError(LAW, 7, 25).simultaneous(0.95)
     assert 1 - (1 - float(LAW.tail(below + 1))) ** 7 <= 0.025
     assert above == 25 + below
 
 
 def test_a_lower_estimate_has_no_upper_end_without_a_public_length() -> None:
     result = scripted(PrivateMisraGries(BUDGET), 0, 0).release(floored(a=50), system_bits())
-    object.__setattr__(result, "error", HeightError(LAW, 7, None, shared=True))
+    object.__setattr__(result, "error", SharedNoiseError(LAW, 7, None))
     assert result.table.to_pylist() == [{"key": "a", "count": 50, "lower": 47, "upper": None}]
     assert (result.accuracy().above, result.accuracy().simultaneous_above) == (None, None)
 
 
 def test_sentences_name_the_bounds() -> None:
-    assert HeightError(LAW, 7, None, shared=True).sentences(0.95) == (
+    assert SharedNoiseError(LAW, 7, None).sentences(0.95) == (
         "With confidence 0.95 the true count of a key chosen before seeing the result is at least count - 3.",
-        "count is a lower estimate with noise; max_events would bound what the sketch left out.",
+        "count is a lower estimate; max_events would bound what the sketch left out of it.",
     )
-    assert HeightError(LAW, 7, 25, shared=True).sentences(0.95) == (
+    assert SharedNoiseError(LAW, 7, 25).sentences(0.95) == (
         "With confidence 0.95 the true count of a key chosen before seeing the result"
         " lies between count - 4 and count + 29.",
-        "The sketch may have left out up to 25, by max_events and its counters.",
+        "count is a lower estimate; the sketch may have left out up to 25 of it, by max_events and its"
+        " counters.",
     )

@@ -40,15 +40,15 @@ def test_what_is_published_is_the_sum_less_noise_with_the_floors():
     assert result.floor == sum(floors)
     assert all(abs(f - own - mechanism.margin) < 40 for f, own in zip(floors, (10, 20, 0), strict=True))
     for row in result.table.to_pylist():
-        noise = row["count"] - mechanism.law.centre - exact[row["key"]]
-        assert -mechanism.law.largest <= noise <= 0
+        noise = row["count"] - mechanism.noise.centre - exact[row["key"]]
+        assert -mechanism.noise.largest <= noise <= 0
     assert result.guarantee.parameters["shards"] == 3
     assert result.guarantee.parameters["margin"] == mechanism.margin == 14
 
 
 def test_the_two_steps_share_delta():
     assert 0.5e-6 <= histogram_budget(BUDGET).delta < 1e-6
-    assert ShardRelease(BUDGET).law.largest <= 28
+    assert ShardRelease(BUDGET).noise.largest <= 28
 
 
 def sharded(keys, shards, counters):
@@ -93,7 +93,7 @@ def test_the_variance_of_the_noise_depends_on_neither_shards_nor_counters(shards
         rows = zip(result.keys["key"].to_pylist(), result.counts.to_pylist(), strict=True)
         noise += [count - heights[key] for key, count in rows]
     assert len(noise) == 60 * 40
-    masses = np.diff(mechanism.law.cumulative())
+    masses = np.diff(mechanism.noise.cumulative())
     k = np.arange(len(masses))
     variance = float((masses * k * k).sum() - (masses * k).sum() ** 2)
     # the fourth moment gives the error of a measured variance: 6 of its deviations are 1e-9
@@ -164,7 +164,7 @@ def test_intervals_allow_for_noisy_floors_that_are_too_low(shards, confidence):
     low, high = error.noise.quantiles(0.0)
     below_floor = least - (error.noise.centre - low)
     allowed = below_floor // shards
-    missed = shards * float(mechanism.floor_law.tail(mechanism.margin + 1 + allowed))
+    missed = shards * float(mechanism.floor_noise.tail(mechanism.margin + 1 + allowed))
     assert missed <= (1 - confidence) / 2
     assert below_floor > 0
     assert most == high - error.noise.centre + sum(max(floor, 0) for floor in error.floors) + below_floor

@@ -21,7 +21,7 @@ STANDARD = Budget(1.0, 1e-6)
 
 
 def least(kind, tests, budget):
-    return min(chains(KINDS[kind], tests, budget), key=lambda chain: (chain.threshold, chain.law.variance))
+    return min(chains(KINDS[kind], tests, budget), key=lambda chain: (chain.threshold, chain.noise.variance))
 
 
 def scale_of(law):
@@ -31,10 +31,10 @@ def scale_of(law):
 @pytest.mark.parametrize(("kind", "tests", "scale", "threshold"), CASES)
 def test_vectors(kind, tests, scale, threshold):
     found = least(kind, tests, STANDARD)
-    assert scale_of(found.law) == pytest.approx(scale, rel=0.01)
+    assert scale_of(found.noise) == pytest.approx(scale, rel=0.01)
     assert abs(found.threshold - threshold) <= 1
-    assert chain_delta(found.law, found.threshold, tests, 1.0) <= 1e-6
-    assert chain_delta(found.law, found.threshold - 1, tests, 1.0) > 1e-6
+    assert chain_delta(found.noise, found.threshold, tests, 1.0) <= 1e-6
+    assert chain_delta(found.noise, found.threshold - 1, tests, 1.0) > 1e-6
 
 
 @pytest.mark.parametrize("tests", [2, 33, 129])
@@ -44,7 +44,7 @@ def test_every_law_that_is_offered_is_private(budget, tests):
         found = chains(kind, tests, budget)
         assert found
         for chain in found:
-            assert chain_delta(chain.law, chain.threshold, tests, budget.epsilon) <= budget.delta
+            assert chain_delta(chain.noise, chain.threshold, tests, budget.epsilon) <= budget.delta
 
 
 def test_the_law_with_the_lower_threshold_is_chosen():
@@ -56,17 +56,17 @@ def test_the_law_with_the_lower_threshold_is_chosen():
 def test_a_higher_threshold_takes_the_law_with_the_least_variance():
     """At five tests the Gaussian has the lower threshold, the Laplace law the smaller variance."""
     low, high = calibrate(5, STANDARD, 75), calibrate(5, STANDARD, 1000)
-    assert isinstance(low.law, DiscreteGaussian)
-    assert isinstance(high.law, DiscreteLaplace)
-    assert high.law.variance < low.law.variance
+    assert isinstance(low.noise, DiscreteGaussian)
+    assert isinstance(high.noise, DiscreteLaplace)
+    assert high.noise.variance < low.noise.variance
     assert high.threshold <= 1000
-    assert isinstance(calibrate(33, STANDARD, 10**6).law, DiscreteGaussian)
+    assert isinstance(calibrate(33, STANDARD, 10**6).noise, DiscreteGaussian)
 
 
 def test_scales_are_exact_rationals():
-    assert isinstance(calibrate(33, STANDARD).law.sigma, Fraction)
-    assert isinstance(calibrate(2, STANDARD).law.epsilon, Fraction)
-    assert calibrate(2, STANDARD).law.exact_epsilon == Fraction(1, 2)
+    assert isinstance(calibrate(33, STANDARD).noise.sigma, Fraction)
+    assert isinstance(calibrate(2, STANDARD).noise.epsilon, Fraction)
+    assert calibrate(2, STANDARD).noise.exact_epsilon == Fraction(1, 2)
 
 
 def test_a_threshold_that_is_too_low_is_refused_with_the_least_one():

@@ -9,7 +9,7 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.hierarchies.ipv4 import Ipv4
+from hushcount.hierarchies.addresses import Ipv4
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.mechanisms.hierarchy import offline as module
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
@@ -101,7 +101,7 @@ def test_kernel_equals_the_obvious_release(monkeypatch, block, text, keys, seed)
     hierarchy = parse_hierarchy(text)
     counts = random_counts(hierarchy, seed, keys)
     mechanism = HierarchyRelease(LOOSE, Public(height=hierarchy.height))
-    expected = recursive(hierarchy, counts, mechanism.threshold, noises(mechanism.law, seed, block))
+    expected = recursive(hierarchy, counts, mechanism.threshold, noises(mechanism.noise, seed, block))
     for batch in (1, 3, 10**6):
         release = mechanism.release(shape_of(hierarchy, counts, batch), SeededBits(seed))
         table = release.table.drop_columns(["lower", "upper"])
@@ -147,7 +147,7 @@ def test_guarantee():
         "sigma": pytest.approx(15.2, abs=0.05),
     }
     assert (release.threshold, release.hierarchy, release.height) == (84, "ipv4/1", 32)
-    laplace = HierarchyRelease(Budget(1.0, 1e-6), Public(height=1)).guarantee(Ipv4(8)).parameters
+    laplace = HierarchyRelease(Budget(1.0, 1e-6), Public(height=1)).promise(Ipv4(8)).parameters
     assert (laplace["noise"], laplace["scale"]) == ("discrete Laplace", 2.0)
     assert shape.public().unit == EVENT
 

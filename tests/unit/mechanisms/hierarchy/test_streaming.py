@@ -259,7 +259,7 @@ def test_nothing_is_published_below_the_threshold() -> None:
     ("epsilon", "delta", "text"),
     [
         (1.0, 5e-324, "delta must be 0 or at least 1e-280, got 5e-324."),
-        (1.0, 1e-281, "delta must be 0 or at least 1e-280, got 1e-281."),
+        (1.0, 9e-281, "delta must be 0 or at least 1e-280, got 9e-281."),
         (1e-9, 1e-6, "epsilon must be at least 1e-08 for a streaming tree of height 4, got 1e-09."),
     ],
 )

@@ -23,7 +23,8 @@ from hushcount.mechanisms.histograms.gaussian import (
     log_peak,
     sparse_histogram,
 )
-from hushcount.mechanisms.histograms.many_keys import LaplaceManyKeys, LowerEstimateError
+from hushcount.mechanisms.histograms.laplace import LaplaceManyKeys, left_out
+from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise.bits import system_bits
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.privacy import USER, Budget
@@ -55,7 +56,7 @@ def shape(counts: dict[str, int], moved: int = 10) -> ManyKeys:
 def test_publishes_from_the_threshold_on(kind: Any, threshold: int) -> None:
     mechanism = kind(BUDGET, Public(moved=10, unit=USER))
     assert mechanism.threshold == threshold
-    object.__setattr__(mechanism, "law", GivenNoise(1, 0, -7))
+    mechanism.noise = GivenNoise(1, 0, -7)
     counts = {"at": threshold - 1, "under": threshold - 1, "far": 900}
     result = mechanism.release(shape(counts), system_bits())
     assert rows(result) == [("far", 893), ("at", threshold)]
@@ -73,12 +74,17 @@ def test_another_size_than_calibrated_is_refused(kind: Any) -> None:
         mechanism.release(shape({"a": 5}, moved=11), system_bits())
 
 
+def error_of(counted: ManyKeys, public: Public) -> EstimateError:
+    sizes = counted.public()
+    return EstimateError(LAW, sizes.candidates, left_out(sizes, public))
+
+
 def test_intervals_of_sketches_need_a_public_length_for_their_upper_end() -> None:
     counted = shape({"a": 500})
-    below, above = LowerEstimateError.of(LAW, counted, Public()).interval(0.95)
+    below, above = error_of(counted, Public()).interval(0.95)
     assert above is None
     assert float(LAW.tail(below + 1)) <= 0.05 < float(LAW.tail(below))
-    error = LowerEstimateError.of(LAW, counted, Public(max_events=1100))
+    error = error_of(counted, Public(max_events=1100))
     assert error.left_out == 100
     below, above = error.interval(0.95)
     assert above == 100 + below
@@ -90,7 +96,7 @@ def test_intervals_of_sketches_need_a_public_length_for_their_upper_end() -> Non
 
 def test_exact_counts_have_both_ends() -> None:
     exact = ManyKeys(pa.array(["a"]), np.array([500]), 3, unit=USER)
-    error = LowerEstimateError.of(LAW, exact, Public())
+    error = error_of(exact, Public())
     below, above = error.interval(0.95)
     assert below == above
     assert error.simultaneous(0.95) is None
@@ -102,13 +108,14 @@ def test_exact_counts_have_both_ends() -> None:
 
 
 def test_sentences_name_what_was_left_out() -> None:
-    assert LowerEstimateError(LAW, 10, None).sentences(0.95) == (
+    assert EstimateError(LAW, 10, None).sentences(0.95) == (
         "With confidence 0.95 the true count of a key chosen before seeing the result is at least"
         " count - 21.",
-        "count is a lower estimate with noise; max_events would bound what the sketch left out.",
+        "count is a lower estimate; max_events would bound what the sketch left out of it.",
     )
-    assert LowerEstimateError(LAW, 10, 100).sentences(0.95)[1] == (
-        "The sketch may have left out up to 100, by max_events and its counters."
+    assert EstimateError(LAW, 10, 100).sentences(0.95)[1] == (
+        "count is a lower estimate; the sketch may have left out up to 100 of it, by max_events and its"
+        " counters."
     )
 
 
@@ -190,7 +197,7 @@ def test_logs_reach_where_naive_formulas_return_nothing():
 @pytest.mark.parametrize("moved", [1, 7, 5000])
 def test_a_delta_that_is_large_beside_epsilon_is_not_used_up(epsilon, delta, moved):
     found = sparse_histogram(epsilon, delta, moved)
-    hidden = moved * math.log1p(-float(found.law.tail(found.threshold - 1)))
+    hidden = moved * math.log1p(-float(found.noise.tail(found.threshold - 1)))
     everything = np.array([float(moved)])
     assert -math.expm1(hidden) <= delta
     assert math.exp(log_hockey_stick(everything, epsilon + hidden, found.sigma)[0]) <= delta

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from tests.unit.mechanisms.scripted import rows, scripted
 
-from hushcount.mechanisms.histograms.laplace import LaplaceThreshold, NoiseError
+from hushcount.mechanisms.histograms.laplace import LaplaceThreshold
+from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise.bits import system_bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
@@ -27,22 +28,22 @@ def test_publishes_from_the_threshold_on() -> None:
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_interval_is_the_least_that_covers(confidence: float) -> None:
-    below, above = NoiseError(LAW).interval(confidence)
+    below, above = EstimateError(LAW).interval(confidence)
     assert below == above
     assert 2 * float(LAW.tail(above + 1)) <= 1 - confidence
     assert above == 0 or 2 * float(LAW.tail(above)) > 1 - confidence
 
 
 def test_simultaneous_bounds_need_a_public_number_of_keys() -> None:
-    assert NoiseError(LAW).simultaneous(0.95) is None
-    bounds = NoiseError(LAW, 1000).simultaneous(0.95)
+    assert EstimateError(LAW).simultaneous(0.95) is None
+    bounds = EstimateError(LAW, 1000).simultaneous(0.95)
     assert bounds is not None
     assert 1 - (1 - 2 * float(LAW.tail(bounds[1] + 1))) ** 1000 <= 0.05
 
 
 def test_sentences_name_the_bounds() -> None:
-    assert NoiseError(LAW).sentences(0.95) == (
-        "With confidence 0.95 the true count of a key chosen before seeing the result lies within 3 of its"
-        " count.",
+    assert EstimateError(LAW).sentences(0.95) == (
+        "With confidence 0.95 the true count of a key chosen before seeing the result lies between"
+        " count - 3 and count + 3.",
         "Counts are exact up to noise.",
     )

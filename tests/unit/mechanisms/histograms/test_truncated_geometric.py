@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -14,10 +15,10 @@ from tests.reference.stability import StabilityHistogram
 from tests.seeded_bits import DictatedBits, SeededBits
 
 from hushcount.errors import NotProvedError, ParameterError
+from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
 from hushcount.mechanisms.histograms.truncated_geometric import (
     PublicFloorRelease,
     TruncatedGeometric,
-    TruncatedGeometricLaw,
 )
 from hushcount.mechanisms.sampling.rows import values_grid
 from hushcount.mechanisms.thresholds import laplace_threshold
@@ -35,20 +36,20 @@ def histogram(counts: list[int]) -> Histogram:
 
 @pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: f"epsilon={case['epsilon']}")
 def test_reporting_probabilities_equal_the_reference(case):
-    law = TruncatedGeometric(Budget(case["epsilon"], case["delta_used"])).law.cumulative()
+    law = TruncatedGeometric(Budget(case["epsilon"], case["delta_used"])).noise.cumulative()
     for count, expected in case["report_probability"].items():
         assert law[min(int(count), len(law) - 1)] == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_default_keeps_what_the_optimum_keeps():
-    law = TruncatedGeometric(Budget(1.0, 1e-6)).law.cumulative()
+    law = TruncatedGeometric(Budget(1.0, 1e-6)).noise.cumulative()
     for count, expected in VECTORS["keep_probability_reference"].items():
         assert law[int(count)] == pytest.approx(expected, rel=4e-3)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_publishes_a_key_at_least_as_often_as_any_baseline(budget):
-    law = TruncatedGeometric(Budget(*budget)).law.cumulative()
+    law = TruncatedGeometric(Budget(*budget)).noise.cumulative()
     counts = np.arange(1, len(law) + 50)
     optimal = law[np.minimum(counts, len(law) - 1)]
     assert (optimal >= StabilityHistogram(Budget(*budget)).reporting(counts) * (1 - 1e-12)).all()
@@ -60,7 +61,7 @@ def test_publishes_a_key_at_least_as_often_as_any_baseline(budget):
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_law_rises_by_the_ratio_and_falls_by_it(budget):
     grid = values_grid(Budget(*budget))
-    masses = [high - low for low, high in pairwise(TruncatedGeometricLaw.of(grid).masses)]
+    masses = [high - low for low, high in pairwise(TruncatedGeometricNoise.of(grid).masses)]
     ratio = Fraction(grid.ratio, 1 << grid.shift)
     assert masses[0] == grid.step
     assert masses[-1] <= grid.step
@@ -70,12 +71,23 @@ def test_the_law_rises_by_the_ratio_and_falls_by_it(budget):
 
 
 def test_draws_settle_ties_by_the_remaining_bits():
-    law = TruncatedGeometric(Budget(1.0, 1e-6)).law
+    law = TruncatedGeometric(Budget(1.0, 1e-6)).noise
     boundary = law.masses[3]
     head, rest = boundary >> 64, boundary & (2**64 - 1)
     bits = DictatedBits([[head, head, head + 1, 0, 2**64 - 1], [rest], [rest - 1]])
     assert law.sample(5, bits).tolist() == [3, 2, 3, 0, law.largest]
     assert bits.used_up
+
+
+@pytest.mark.parametrize("budget", [*BUDGETS, (1 / 3, 1e-6 / 3)])
+def test_draws_are_those_of_a_search_for_each_word(budget):
+    """The table of first bits changes the speed alone: each word gives what the masses say, edges too."""
+    law = TruncatedGeometric(Budget(*budget)).noise
+    heads = [mass >> (law.width - 64) for mass in law.masses[1:-1]]
+    edges = [word for head in heads for word in (head - 1, head + 1) if word not in heads]
+    words = [*SeededBits(3).words(20_000).tolist(), *edges, 0, 2**64 - 1]
+    searched = [bisect_right(law.masses, word << (law.width - 64)) - 1 for word in words]
+    assert law.sample(len(words), DictatedBits([words])).tolist() == searched
 
 
 def test_a_release_is_centred_sorted_and_bounded():
@@ -116,6 +128,16 @@ def test_counts_above_a_public_floor():
     for count, above in zip(release.counts.to_pylist(), [5000, 300], strict=True):
         assert count - accuracy.simultaneous_below <= above - 100
         assert above <= count + accuracy.simultaneous_above
+
+
+def test_a_table_of_long_integers_may_have_fewer_rows():
+    """A smaller delta needs longer integers, so memory bounds their number: before, about 1 GB was taken."""
+    with pytest.raises(ParameterError) as error:
+        TruncatedGeometric(Budget(1e-3, 1e-280))
+    assert str(error.value) == (
+        "epsilon is too small for delta = 1e-280: the noise would need a table of 1.93e+06 rows, at most"
+        " 945195 are allowed, got epsilon = 0.001."
+    )
 
 
 def test_bad_input_is_refused_in_one_sentence():

@@ -11,7 +11,7 @@ from hushcount.errors import ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
 from hushcount.mechanisms.linear.calibration import (
     Envelope,
-    cell_law,
+    cell_noise,
     envelope_beta,
     envelope_bounds,
     fingerprint_failure,
@@ -64,9 +64,9 @@ def test_beta_uses_up_delta(epsilon: float) -> None:
 def test_too_many_keys_for_fingerprints() -> None:
     with pytest.raises(ParameterError) as caught:
         envelope_beta(10**13, 1.0, 1e-14)
-    assert (
-        str(caught.value)
-        == "max_events must be smaller for an error envelope at this delta, got 10000000000000."
+    assert str(caught.value) == (
+        "max_events must be smaller for an error envelope at this delta, got 10000000000000: two of so many"
+        " keys may have equal fingerprints, with a probability of up to 0.00082."
     )
 
 
@@ -93,12 +93,12 @@ def test_plans_keep_the_envelope(kind: str, events: int, epsilon: float) -> None
     assert plan.threshold == events // counters + 1 + plan.collisions + plan.noise
     share = plan.width * (1 if kind == COUNT_MIN else 2)
     colliding = 0.0 if plan.collisions >= events else events / (share * (plan.collisions + 1))
-    noisy = float(plan.law.tail(plan.noise + 1))
+    noisy = float(plan.distribution.tail(plan.noise + 1))
     row = colliding + noisy - colliding * noisy
     failure = row**plan.depth if kind == COUNT_MIN else at_least_half(plan.depth, row)
     assert failure <= plan.beta / events * (1 + 1e-9)
     gauss = 0.0 if kind == COUNT_MIN else delta / 2
-    assert plan.law == cell_law(kind, plan.depth, 1, epsilon, gauss)
+    assert plan.distribution == cell_noise(kind, plan.depth, 1, epsilon, gauss)
     assert plan.beta == envelope_beta(events, epsilon, delta - gauss)
 
 
@@ -109,7 +109,7 @@ def test_no_other_depth_reaches_much_lower(kind: str) -> None:
     plan = plan_envelope(kind, 10**6, 4096, 1.0, 1e-8)
     share = 0.0 if kind == COUNT_MIN else 5e-9
     for depth in (9, 21, 33, 51, 95):
-        law = cell_law(kind, depth, 1, 1.0, share)
+        law = cell_noise(kind, depth, 1, 1.0, share)
         other = envelope_of((kind, depth, plan.width), (10**6, 4096), plan.beta, law)
         assert other.reach >= plan.reach / 1.06
 

@@ -67,7 +67,7 @@ def test_the_release_is_the_estimate_above_the_threshold(name: str) -> None:
     places = hashing.places(shape.hashes)
     noisy = shape.cells.cells.ravel().copy()
     touched = np.unique(places)
-    noisy[touched] += plan.law.sample(len(touched), SeededBits(1))
+    noisy[touched] += plan.distribution.sample(len(touched), SeededBits(1))
     estimates = hashing.estimate(noisy[places], shape.hashes)
     expected = {
         key: value + plan.centre
@@ -122,8 +122,8 @@ class Silent:
 @pytest.mark.parametrize(("above", "keys"), [(0, []), (1, ["a"])])
 def test_the_threshold_itself_is_not_published(name: str, above: int, keys: list[str]) -> None:
     envelope: Any = MECHANISMS[name](Budget(1.0, 1e-6), Public(parts=COUNTERS, max_events=EVENTS))
-    silent = replace(envelope.plan, law=Silent(envelope.plan.law))
-    object.__setattr__(envelope, "plan", silent)
+    silent = replace(envelope.plan, distribution=Silent(envelope.plan.distribution))
+    envelope.plan = silent
     sketch = empty(name)
     sketch.update(["a"] * (silent.threshold + above))
     assert envelope.release(sketch.shape(), SeededBits(1)).keys["key"].to_pylist() == keys

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 
+import mpmath
 import numpy as np
 import pytest
+from tests.reference.listed import Listed
 
-from hushcount.mechanisms.sampling.filter import OPEN, uniform_bounds
-from hushcount.mechanisms.sampling.gentle import GentleRows, draw_gentle, rounding
-from hushcount.mechanisms.sampling.law import SampleLaw, gentle_values
-from hushcount.mechanisms.sampling.rows import SampleRows, values_grid
-from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Listed, Pps, Ppswor, Scheme
+from hushcount.mechanisms.sampling.distribution import SampleDistribution, gentle_values
+from hushcount.mechanisms.sampling.filter import OPEN, _gentle_published, uniform_bounds
+from hushcount.mechanisms.sampling.gentle import GentleRows, _powers, draw_gentle, rounding
+from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, values_grid
+from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor, Scheme
 from hushcount.privacy import Budget
 
 BUDGETS = [(1.0, 1e-6), (0.5, 1e-9), (3.0, 0.2), (20.0, 1e-3), (0.2, 0.3)]
+TINY = [(20.0, 1e-280), (20.0, 1e-200), (15.0, 1e-121)]
 SCHEMES: list[Scheme] = [
     EVERY_KEY,
     Ppswor(0.01),
@@ -71,8 +74,10 @@ class IntegerRow:
         return [(low + high) >> (self.shift + 1) for low, high in pairwise([0, *self.ends])]
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.name)
+EVERYWHERE = [*product(BUDGETS, SCHEMES), *product(TINY, SCHEMES[:3])]
+
+
+@pytest.mark.parametrize(("budget", "scheme"), EVERYWHERE)
 def test_the_closed_form_decides_as_the_integers_do(budget, scheme):
     rows, gentle = gentle_rows(budget, scheme)
     counts = counts_inside(gentle)
@@ -122,10 +127,9 @@ def test_steep_sampling_is_nowhere_gentle():
     assert Pps(1.0).gentle(1.05)[1] == 0
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.name)
+@pytest.mark.parametrize(("budget", "scheme"), EVERYWHERE)
 def test_likely_counts_and_bounds_equal_those_found_count_by_count(budget, scheme):
-    law = SampleLaw.of(Budget(*budget), scheme)
+    law = SampleDistribution.of(Budget(*budget), scheme)
     values = counts_inside(law.gentle) - law.warm_up
     values = values[gentle_values(law.gentle, values) & (values > 0)]
     assert len(values)
@@ -136,11 +140,44 @@ def test_likely_counts_and_bounds_equal_those_found_count_by_count(budget, schem
 
 
 @pytest.mark.parametrize("epsilon", [0.003, 0.1, 0.7, 1.9, 5.0, 20.0])
-@pytest.mark.parametrize("delta", [1e-120, 1e-31, 1e-9, 1e-3, 0.3, 0.99])
+@pytest.mark.parametrize("delta", [1e-280, 1e-200, 1e-121, 1e-31, 1e-9, 1e-3, 0.3, 0.99])
 def test_the_integers_are_close_to_the_real_rows(epsilon, delta):
     rows, gentle = gentle_rows((epsilon, delta), Ppswor(1e-9))
     assert rounding(rows.grid, rows.warm_up) <= 2.0**-60
     assert gentle.stretches
-    coarse = replace(rows.grid, width=8)
+    coarse = replace(rows.grid, width=8, step=1)
     assert rounding(coarse, rows.warm_up) > 2.0**-60
     assert GentleRows.of(coarse, Ppswor(1e-9), rows.warm_up).stretches == ()
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 20.0])
+@pytest.mark.parametrize("delta", [1e-280, 1e-200, 1e-121, 1e-8])
+def test_powers_have_the_precision_that_the_margins_grant(epsilon, delta):
+    rows, _ = gentle_rows((epsilon, delta), EVERY_KEY)
+    mp = mpmath.mp.clone()
+    mp.dps = 60
+    ratio = mp.mpf(rows.grid.ratio) / (1 << rows.grid.shift)
+    scale = mp.mpf(rows.grid.step) / rows.grid.whole / (ratio - 1)
+    found = _powers(rows.grid, rows.warm_up)
+    for m in range(1, rows.warm_up + 4, 1 + rows.warm_up // 50):
+        power = ratio**m
+        limits = (1e290, 1.1, 10.0)  # masses above 1 are read beside smaller ones only
+        for each, real, limit in zip(found, (power, 1 / power, scale * (power - 1)), limits, strict=True):
+            if 1e-290 < real < limit:
+                assert abs(mp.mpf(float(each[m])) / real - 1) <= 2.0**-46
+            elif real >= limit:
+                assert each[m] >= limit * 0.99
+
+
+@pytest.mark.parametrize(("budget", "scheme"), EVERYWHERE)
+def test_keys_alone_are_decided_in_closed_form_as_the_integers_do(budget, scheme):
+    rows = SampleRows(keys_grid(Budget(*budget)), scheme)
+    counts = counts_inside(GentleRows.of(rows.grid, scheme, rows.warm_up))
+    shift = rows.grid.width - 64
+    for count in counts.tolist():
+        (mass,) = rows.reporting(count, count)
+        near = (mass >> shift) + np.array([-(mass >> shift + 30) - 9, (mass >> shift + 30) + 9], dtype=object)
+        words = np.array([word for word in near.tolist() if 0 <= word < 2**64], dtype=np.uint64)
+        published, unsettled = _gentle_published(rows, np.full(len(words), count), uniform_bounds(words))
+        assert not len(unsettled)
+        assert published.tolist() == [word < mass >> shift for word in words.tolist()]

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.reference.listed import Listed
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.sampling.schemes import (
     EVERY_KEY,
     RELATIVE_ERROR,
-    Listed,
     Pps,
     Ppswor,
     Scheme,

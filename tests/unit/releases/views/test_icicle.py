@@ -7,7 +7,7 @@ import pytest
 from tests.unit.releases.tree_example import tree
 
 from hushcount.errors import ParameterError
-from hushcount.releases.views.icicle import HEAD, boxes, icicle, write_icicle
+from hushcount.releases.views.icicle import HEAD, boxes, icicle
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -68,13 +68,13 @@ def test_an_empty_tree_says_so():
 
 
 def test_a_file(tmp_path):
-    write_icicle(tree(), tmp_path / "tree.svg")
+    tree().plot().write(tmp_path / "tree.svg")
     assert (tmp_path / "tree.svg").read_text() == icicle(tree())
 
 
 def test_another_ending_is_refused():
     with pytest.raises(ParameterError, match=r"^plot must end in \.svg, got tree\.pdf\.$"):
-        write_icicle(tree(), "tree.pdf")
+        tree().plot().write("tree.pdf")
 
 
 def test_colours_are_hex():

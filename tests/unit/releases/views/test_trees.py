@@ -57,6 +57,14 @@ def test_a_narrow_tree_keeps_to_its_width():
     assert "990 … 1,010" in lines[2]
 
 
+def test_of_long_nodes_the_end_is_shown():
+    """Paths of one folder looked all the same."""
+    long = [(f"/home/user/documents/letters/{name}.txt", 4, -1, 9, 9) for name in ("tea", "milk")]
+    lines = printed(tree([*long, ("/home/user/pictures/a-long-name.jpeg", 4, 1, 9, 9)]), width=58)
+    assert {line[:12] for line in lines[2:]} == {"…ers/tea.txt", "…rs/milk.txt", "└─ …ame.jpeg"}
+    assert max(map(len, lines)) <= 58
+
+
 PATHS = [
     ("*", 0, -1, 0, 900),
     ("//·/·/·", 4, 0, 100, 100),

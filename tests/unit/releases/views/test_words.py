@@ -1,10 +1,13 @@
 """What is said about a release: privacy, accuracy, and why it may be empty (whole texts)."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 from tests.releases import FixedError, release_of
 from tests.unit.releases.tree_example import tree
 
 import hushcount as hc
+from hushcount.privacy import LOCAL_USER
 from hushcount.releases.accuracy import Counted
 from hushcount.releases.views.words import (
     accuracy_sentences,
@@ -48,6 +51,16 @@ def test_an_empty_table_names_the_same_causes_whatever_the_data():
     )
     unknown = release_of([], FixedError(above=None), kind=pa.string())
     assert empty_sentences(unknown)[1] == "- every key is too rare for this budget;"
+
+
+def test_an_empty_table_of_reports_names_its_own_options():
+    nothing = release_of([], kind=pa.string())
+    local = replace(nothing, guarantee=replace(nothing.guarantee, unit=LOCAL_USER))
+    assert empty_sentences(local) == (
+        "No key was published. Possible causes, the same for any data:",
+        "- every item is held by too few users: a count of at least 4 is published (--threshold);",
+        "- the users were too few for this budget, or held items that the manifest cannot encode.",
+    )
 
 
 def test_an_empty_tree_names_its_threshold():

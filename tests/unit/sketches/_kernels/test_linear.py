@@ -11,7 +11,7 @@ import pytest
 from hushcount.keys.arrays import ByteKeys
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash
 from hushcount.sketches._kernels import linear as kernels
-from hushcount.sketches.cells import LinearCells
+from hushcount.sketches.linear import LINEAR
 from hushcount.sketches.table import PreparedKeys
 
 
@@ -32,6 +32,6 @@ def test_blocks_update_as_one_by_one(kind: str, of_bytes: bool, weighted: bool) 
         for depth, hashed in enumerate(column):
             sign = 1 - 2 * (hashed & 1) if hashing.signed else 1
             expected[depth, hashed >> hashing.signed] += sign * int(weights[index])
-    linear = LinearCells(hashing, None, partial=True)
-    linear.add(PreparedKeys(pa.int64(), [keys]), weights if weighted else None)
+    linear = LINEAR[hashing.kind].with_hash(hashing, partial=True)
+    linear.count(PreparedKeys(pa.int64(), [keys]), weights if weighted else None)
     assert (linear.cells == expected).all()

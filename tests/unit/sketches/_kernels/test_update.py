@@ -14,7 +14,7 @@ import pytest
 from tests import reference
 from tests.property.streams import as_bytes, check_invariants, order_in, table_of
 
-from hushcount.compiled.hashing import hash_bytes, same_bytes
+from hushcount.compiled._kernels.hashing import hash_bytes, same_bytes
 from hushcount.keys.arrays import ByteKeys
 from hushcount.sketches._kernels import entries as kernels
 from hushcount.sketches._kernels import table as layout

@@ -5,10 +5,12 @@ import stat
 import tempfile
 import threading
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import hushcount as hc
 from hushcount import privacy
 from hushcount.errors import DataError, ParameterError
 from hushcount.sources.open import open_source
@@ -77,6 +79,20 @@ def test_state_and_fingerprint(events):
     assert fresh.fingerprint == first.fingerprint  # the order is no part of the question
     assert keys_of(fresh) != order
     assert len(bytes.fromhex(first.state["order_key"])) >= 8
+
+
+def test_a_checkpoint_of_an_earlier_version_goes_on_in_its_order(events):
+    key = "00" * 8
+    query = f"SELECT n FROM '{events}'"
+    expected = [n for (n,) in duckdb.sql(f"{query} ORDER BY hash('{key}', n), n").fetchall()]
+    earlier = open_source(None, sql=query, state={"order_key": key})
+    assert keys_of(earlier, 100) == expected[100:]
+    assert keys_of(open_source(None, sql=query, state=earlier.state)) == expected
+    now = open_source(None, sql=query, state={"order_key": key, "hash": "mixed"})
+    assert keys_of(now) == [
+        n for (n,) in duckdb.sql(f"{query} ORDER BY hash(hash('{key}', n)), n").fetchall()
+    ]
+    assert open_source(None, sql=query).state["hash"] == "mixed"
 
 
 def test_several_columns_and_odd_names(events):
@@ -151,3 +167,19 @@ def test_missing_column_and_bad_state(events):
     with pytest.raises(ParameterError) as caught:
         open_source(None, sql="SELECT 1", state={"order_key": "'); DROP"})
     assert str(caught.value) == "state must hold the order key of an earlier run."
+
+
+def test_rows_that_are_too_long_for_duckdb_are_told_the_way_out(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("item,n\n" + "x" * 3_000_000 + ",1\n" + "tea,2\n" * 500)
+    with pytest.raises(DataError) as caught:
+        hc.top(sql=f"SELECT item FROM '{path}'", epsilon=1, delta=1e-6)
+    assert str(caught.value) == (
+        "A row of a CSV file in the SQL query is too long. Allow longer ones, as in read_csv('a.csv',"
+        " header = true, columns = {'url': 'VARCHAR'}, max_line_size = 100000000); all columns must be"
+        " stated."
+    )
+    columns = "columns = {'item': 'VARCHAR', 'n': 'VARCHAR'}"
+    stated = f"read_csv('{path}', header = true, {columns}, max_line_size = 100000000)"
+    release = hc.top(sql=f"SELECT item FROM {stated}", epsilon=1, delta=1e-6)
+    assert release.keys.column(0).to_pylist() == ["tea"]

@@ -95,7 +95,7 @@ def test_rows_in_order(tmp_path, name):
 def test_skip_rows(tmp_path, monkeypatch, name):
     for module in ("parquet", "arrow_ipc"):
         monkeypatch.setattr(f"hushcount.sources.formats.{module}.BATCH_ROWS", 333)
-    monkeypatch.setattr("hushcount.sources.formats.text.BLOCK", 4096)
+    monkeypatch.setattr("hushcount.sources.formats.rows.BLOCK", 4096)
     path = tmp_path / name
     path.write_bytes(FILES[name])
     source = open_source(str(path), column="url")
@@ -150,7 +150,7 @@ def test_dictionary_encoded_text_stays_so(tmp_path):
 def test_lines(tmp_path, monkeypatch):
     path = tmp_path / "keys.txt"
     for block in (7, 100, 1 << 20):
-        monkeypatch.setattr("hushcount.sources.formats.text.BLOCK", block)
+        monkeypatch.setattr("hushcount.sources.formats.rows.BLOCK", block)
         for end in (b"", b"\n"):
             path.write_bytes(LINES + end)
             source = open_source(path, format="lines")

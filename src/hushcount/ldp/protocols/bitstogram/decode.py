@@ -1,28 +1,37 @@
 """The decoder of Bitstogram: identify heavy items, check and peel them, and search what is left again.
 
+Each identifying question gives the likely values of one part of the items in every bucket. The values of all
+parts are combined to candidates, which the last question checks.
 Steps and limits: docs/ldp-bitstogram.md. Checked by: tests/acceptance/test_ldp_bitstogram.py
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from hushcount.ldp.arrays import Counts, Floats, ItemWords
-from hushcount.ldp.protocols.bitstogram.candidates import combine, items, likely_values, valid
+from hushcount.compiled.arrays import Counts, Floats, Floats32, ItemWords, Mask
+from hushcount.ldp._kernels import combine as kernels
 from hushcount.ldp.protocols.bitstogram.evidence import Evidence, Located
-from hushcount.ldp.protocols.bitstogram.plan import FALSE_ITEMS, FALSE_VALUES, refuse_other_questions
-from hushcount.ldp.server.cells import from_words, to_words
+from hushcount.ldp.protocols.bitstogram.protocol import FALSE_VALUES, part_of, refuse_other_questions
+from hushcount.ldp.protocols.campaign import FALSE_ITEMS, upper_quantile
+from hushcount.ldp.server import codewords
+from hushcount.ldp.server.cells import bucket_of, cut, from_words, put_on_top, to_words
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
+from hushcount.ldp.server.tallies import QuestionTallies
 from hushcount.ldp.wire.encodings import Encoding
-from hushcount.ldp.wire.law import upper_quantile
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.prefixes import count_prefixes
-from hushcount.ldp.wire.questions import Chunk, CodeBit
+from hushcount.ldp.wire.public_randomness import words_of
+from hushcount.ldp.wire.questions import Chunk, CodeBit, Question
 
 ROUNDS = 4
 SLACK = 4.0  # standard deviations below the threshold at which an identifying question gives up a value
 _COMPARED = 1 << 12  # codewords of 29 bits that soft decoding of order 3 compares in a bucket
 CHECK_SLACK = 3.0  # the same for the check of whole items
+WIDEST = 256  # most combinations that one bucket gives
+ORDER, BEST = 3, 2  # of soft decoding: most places inverted, messages per bucket
 
 
 def decode(collected: Collected, threshold: float | None) -> Found:
@@ -99,7 +108,7 @@ def candidates(
     return words[valid(words, encoding)]
 
 
-def _chance(question: object) -> float:
+def _chance(question: Question) -> float:
     """Return how many standard deviations few values of a list reach by chance; a code gives few anyway."""
     return upper_quantile(FALSE_VALUES / (1 << question.bits)) if isinstance(question, Chunk) else 1.0
 
@@ -119,3 +128,74 @@ def _accept(evidence: Evidence, words: ItemWords, threshold: float) -> tuple[Loc
     located = evidence.locate(words[evidence.check(words) >= limits[1]])
     order, counts = evidence.peel(located, limits)
     return located.take(order), counts
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """The likely values of one part of the items; those of bucket b are at starts[b] .. starts[b + 1] - 1."""
+
+    bits: int
+    starts: Counts
+    values: Counts
+    scores: Floats
+
+
+def likely_values(tallies: QuestionTallies, estimates: Floats32, least: float) -> Lists:
+    """Return the values of a part whose estimated counts reach `least`.
+
+    `estimates[table, bucket, value]` is for chunks the count of each value, in one table. For codewords each
+    place is a table without values, and the sum over the tables with a codeword's signs is its count.
+    """
+    bits = part_of(tallies.question, tallies.place.width)[1]
+    if isinstance(tallies.question, CodeBit):
+        found, counts = codewords.decode(estimates[:, :, 0].T, bits, ORDER, BEST)
+        buckets, place = np.nonzero(counts >= least)
+        values, scores = found[buckets, place], counts[buckets, place]
+    else:
+        buckets, values = np.nonzero(estimates[0] >= least)
+        scores = estimates[0, buckets, values]
+    starts = np.searchsorted(buckets, np.arange(estimates.shape[1] + 1)).astype(np.int64)
+    return Lists(bits, starts, values, scores.astype(np.float64))
+
+
+def combine(lists: list[Lists], least: float) -> tuple[Counts, Counts]:
+    """Return rows of one value from each list of a bucket, with mean scores of `least`, and the buckets."""
+    sizes = np.stack([np.diff(part.starts) for part in lists]).astype(np.float64)
+    room = int(np.minimum(sizes.prod(axis=0), WIDEST).sum())
+    chosen, buckets = np.empty((room, len(lists)), np.int64), np.empty(room, np.int64)
+    offsets = np.cumsum([0] + [len(part.values) for part in lists[:-1]])
+    starts = np.stack([part.starts + offset for part, offset in zip(lists, offsets, strict=True)])
+    values = np.concatenate([part.values for part in lists])
+    scores = np.concatenate([part.scores for part in lists])
+    found = kernels.combine((starts, values, scores), least * len(lists), WIDEST, chosen, buckets)
+    return chosen[:found], buckets[:found]
+
+
+def items(chosen: Counts, buckets: Counts, bits: list[int], tallies: QuestionTallies) -> ItemWords:
+    """Return the items of given parts (the first on top) and buckets, from which the top bits follow."""
+    asked, place = tallies.question, tallies.place
+    assert isinstance(asked, Chunk | CodeBit)
+    words = np.zeros((len(chosen), words_of(place.width)), np.uint32)
+    filled = 0
+    for part in range(len(bits) - 1, -1, -1):
+        put_on_top(words, filled, chosen[:, part].astype(np.uint32))
+        filled += bits[part]
+    top = buckets.astype(np.uint32) ^ bucket_of(place, words, asked.bucket_bits, asked.quotient_bits)
+    put_on_top(words, filled, top)
+    return words
+
+
+def valid(words: ItemWords, encoding: Encoding) -> Mask:
+    """Return whether the symbols of items are valid in the encoding: in range, and nothing after the end."""
+    bits = encoding.symbol_bits
+    fine = np.ones(len(words), np.bool_)
+    if bits > 32:
+        return fine
+    ended = np.zeros(len(words), np.bool_)
+    for shift in range(encoding.width - bits, -1, -bits):
+        symbols = cut(words, shift, bits)[:, 0]
+        fine &= symbols < encoding.symbols
+        if encoding.padded:
+            fine &= ~ended | (symbols == 0)
+            ended |= symbols == 0
+    return fine

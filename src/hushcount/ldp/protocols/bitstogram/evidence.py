@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Cells, Counts, Floats, Floats32, ItemWords, Signs
 from hushcount.ldp._kernels import combine as kernels
-from hushcount.ldp.arrays import Cells, Counts, Floats, Floats32, ItemWords, Signs
 from hushcount.ldp.server.cells import cells_of
+from hushcount.ldp.server.frequency import FrequencyOracle
 from hushcount.ldp.server.tallies import QuestionTallies
-from hushcount.ldp.wire.law import OracleError, ResponseLaw
 from hushcount.ldp.wire.questions import Chunk
+from hushcount.ldp.wire.response import OracleError, ResponseDistribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,11 @@ class Located:
 class Evidence:
     """The matches of all questions of a group; the last question is the check."""
 
-    __slots__ = ("law", "matches", "removed", "reports", "tallies", "weights")
+    __slots__ = ("matches", "removed", "reports", "response", "tallies", "weights")
 
     def __init__(self, tallies: Sequence[QuestionTallies]) -> None:
         self.tallies = list(tallies)
-        self.law: ResponseLaw = tallies[0].law
+        self.response: ResponseDistribution = tallies[0].response
         self.matches = [question.matches.astype(np.float32) for question in tallies]
         shares = np.concatenate([question.table_reports for question in tallies]).astype(np.float64)
         self.reports = int(shares.sum())
@@ -78,17 +79,17 @@ class Evidence:
             sums[:, 0] += sums[:, 1]
             table += len(matches)
         sums[:, 1] *= self.reports / max(self.tallies[-1].reports, 1)
-        return sums / self.law.gain
+        return sums / self.response.gain
 
     def check(self, words: ItemWords) -> Floats:
         """Return the estimates of items from the reports of the last question alone."""
         located = _located(self.tallies[-1:], words)
         sums = self._sum(self.tallies[-1], self.matches[-1], located.cells, located.signs)
-        return sums * (self.reports / max(self.tallies[-1].reports, 1) / self.law.gain)
+        return sums * (self.reports / max(self.tallies[-1].reports, 1) / self.response.gain)
 
     def estimates_of(self, number: int, buckets: Counts | None = None) -> Floats32:
         """Return the estimates of one question for all or some buckets, by [table, bucket, value]."""
-        scale = self.reports / max(self.tallies[number].reports, 1) / self.law.gain
+        scale = self.reports / max(self.tallies[number].reports, 1) / self.response.gain
         matches = self.matches[number]
         by_bucket = matches.reshape(len(matches), -1, 1 << self._value_bits(number))
         chosen: Floats32 = by_bucket if buckets is None else by_bucket[:, buckets]
@@ -113,25 +114,18 @@ class Evidence:
 
     def _others(self, tallies: QuestionTallies) -> float:
         """Return the matches that other items add to a cell on average; signs cancel them out."""
-        asked = tallies.question
-        if asked.flips or len(self.tallies) == 1:
-            return 0.0
         left = max(self.reports - self.removed, 0) / self.reports
-        return tallies.reports * left * self.law.gain / (1 << asked.cell_bits)
+        return tallies.reports * left * self.response.gain * tallies.question.background
 
     def deviation_of(self, number: int, count: float) -> float:
         """Return the standard deviation of an estimate from one question's reports; infinite without any."""
         asked, inside = self.tallies[number].reports, min(count, self.reports)
-        return math.sqrt(self.law.variance(inside, self.reports, asked)) if asked else math.inf
+        return math.sqrt(self.response.variance(inside, self.reports, asked)) if asked else math.inf
 
     def error(self, threshold: float) -> OracleError:
         """Return the error of an estimate from all reports, once items above the threshold are subtracted."""
         hidden = max(self.reports - self.removed, 0.0) * threshold  # most that squares of counts can sum to
-        chance = 0.0
-        for tallies in self.tallies if len(self.tallies) > 1 else ():
-            weight = tallies.reports / self.reports
-            chance += weight**2 / (len(tallies.table_reports) << tallies.question.cell_bits)
-        return OracleError(self.law, self.reports, self.reports, hidden * chance)
+        return FrequencyOracle(self.tallies, self.reports).error(hidden)
 
     def peel(self, located: Located, limits: tuple[float, float]) -> tuple[Counts, Floats]:
         """Return the places of accepted items, from the largest estimate down, and their estimates."""
@@ -148,7 +142,7 @@ class Evidence:
         table = 0
         for question, matches in zip(self.tallies, self.matches, strict=True):
             for row, reports in zip(matches, question.table_reports, strict=True):
-                expected = counts * (reports / self.reports * self.law.gain)
+                expected = counts * (reports / self.reports * self.response.gain)
                 np.subtract.at(row, located.cells[:, table], expected * located.signs[:, table])
                 table += 1
 

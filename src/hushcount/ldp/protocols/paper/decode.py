@@ -13,11 +13,18 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from hushcount.compiled.arrays import Counts, Mask
 from hushcount.errors import ManifestError
-from hushcount.ldp.arrays import Counts, Mask
-from hushcount.ldp.protocols.paper import bitstogram, succinct_hist
+from hushcount.ldp.protocols.bitstogram.protocol import parts_of
+from hushcount.ldp.protocols.paper.campaign import median_item
 from hushcount.ldp.protocols.paper.medians import MedianOracle, published, refuse_other_questions
-from hushcount.ldp.protocols.paper.tree_hist import PUBLISHED, questions_of
+from hushcount.ldp.protocols.paper.searches import (
+    MOST_PART_BITS,
+    PUBLISHED,
+    bit_questions,
+    codeword_questions,
+    tree_questions,
+)
 from hushcount.ldp.server.codewords import signs
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.server.tallies import QuestionTallies
@@ -33,8 +40,8 @@ def decode_bits(collected: Collected, threshold: float | None) -> Found:
     width = manifest.encoding.width
     first = manifest.groups[0].questions[0]
     if not isinstance(first, Chunk):
-        raise ManifestError(f"the questions must be such as {manifest.protocol} asks.")
-    refuse_other_questions(manifest, succinct_hist.questions_of(width, first.bucket_bits))
+        raise ManifestError(f"the questions must be those that {manifest.protocol} asks.")
+    refuse_other_questions(manifest, bit_questions(width, first.bucket_bits))
     bits = np.stack([_larger(tally) for tally in collected.groups[0]], axis=1)
     values = [int.from_bytes(row.tobytes(), "big") >> (-width % 8) for row in np.packbits(bits, axis=1)]
     return published(collected, values, limit_of(collected, threshold))
@@ -51,10 +58,10 @@ def decode_codewords(collected: Collected, threshold: float | None) -> Found:
     manifest = collected.manifest
     width = manifest.encoding.width
     first, last = manifest.groups[0].questions[0], manifest.groups[-1].questions[-1]
-    sizes = bitstogram.Sizes(first.cell_bits, first.rows, last.rows, last.cell_bits)
-    refuse_other_questions(manifest, bitstogram.questions_of(width, sizes))
+    asked = codeword_questions(width, first.cell_bits, first.rows)
+    refuse_other_questions(manifest, [asked, [median_item(width, last.rows, last.cell_bits)]])
     values = [0] * (first.rows << first.cell_bits)
-    for tally, (lowest, size) in zip(collected.groups[0], bitstogram.parts_of(width), strict=True):
+    for tally, (lowest, size) in zip(collected.groups[0], parts_of(width, MOST_PART_BITS), strict=True):
         messages = nearest(_decided(tally), size).tolist()
         values = [value | message << lowest for value, message in zip(values, messages, strict=True)]
     return published(collected, values, limit_of(collected, threshold))
@@ -76,7 +83,7 @@ def decode_tree(collected: Collected, threshold: float | None) -> Found:
     manifest = collected.manifest
     width = manifest.encoding.width
     last = manifest.groups[-1].questions[-1]
-    refuse_other_questions(manifest, questions_of(width, last.rows, last.cell_bits))
+    refuse_other_questions(manifest, tree_questions(width, last.rows, last.cell_bits))
     limit = limit_of(collected, threshold)
     prefixes = [0]
     for level in range(width):
@@ -93,7 +100,6 @@ def _followed(oracle: MedianOracle, prefixes: list[int], shift: int, limit: floa
     return [prefixes[place] for place in order if estimates[place] >= limit]
 
 
-MOST_BITS = 15
 _LINEAR_BITS = 8
 _TOGETHER = 1 << 11
 Agreements = npt.NDArray[np.int16]
@@ -101,7 +107,7 @@ Agreements = npt.NDArray[np.int16]
 
 def nearest(decided: npt.ArrayLike, bits: int) -> Counts:
     """Return the message of `bits` bits whose codeword differs least from each row of 128 signs."""
-    check_count("bits", bits, most=MOST_BITS)
+    check_count("bits", bits, most=MOST_PART_BITS)
     columns = np.ascontiguousarray(np.asarray(decided, np.int16).reshape(-1, LENGTH).T)
     found = np.zeros(columns.shape[1], np.int64)
     for start in range(0, len(found), _TOGETHER):

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hushcount.compiled.arrays import Floats, ItemWords
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp import registry
-from hushcount.ldp.arrays import Floats, ItemWords
 from hushcount.ldp.protocols.paper.campaign import WIDEST_LISTED
 from hushcount.ldp.server.cells import cells_of, to_words
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import ALL_SHARES
-from hushcount.ldp.wire.law import ResponseLaw
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.questions import Prefix, Question
+from hushcount.ldp.wire.response import ResponseDistribution
 
 if TYPE_CHECKING:
     from hushcount.ldp.server.aggregator import Aggregator
@@ -61,7 +61,7 @@ def median_variance(rows: int) -> float:
 class MedianError:
     """The error of a median of rows, each of variance gamma n a^2 - f + F2 / m, times stretch squared."""
 
-    law: ResponseLaw
+    response: ResponseDistribution
     users: int
     rows: int
     inverse_share: float  # gamma
@@ -71,7 +71,7 @@ class MedianError:
     def deviation(self, counts: Floats) -> Floats:
         """Return the standard deviation of the estimate of each count."""
         inside = np.clip(counts, 0, self.users)
-        row = self.inverse_share * self.users * self.law.absent - inside + self.collisions
+        row = self.inverse_share * self.users * self.response.absent - inside + self.collisions
         return np.asarray(self.stretch * np.sqrt(median_variance(self.rows) * row), np.float64)
 
     def sentences(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class MedianOracle:
         self.reports = collected.reports
         share = collected.manifest.groups[group].shares[number] / ALL_SHARES
         self.gamma = self.tally.question.rows / share
-        self.scale = self.gamma / self.tally.law.gain
+        self.scale = self.gamma / self.tally.response.gain
 
     def rows(self, words: ItemWords) -> Floats:
         """Return the estimates of every row, each unbiased."""
@@ -102,7 +102,7 @@ class MedianOracle:
         for row in range(len(found)):
             cells, flips = cells_of(self.tally.question, self.tally.at(row), words)
             found[row] = self.tally.matches[row, cells] * (1 - 2 * flips.astype(np.int64))
-        chance = collision_mean(self.tally.question)
+        chance = self.tally.question.background
         return np.asarray((self.scale * found - chance * self.reports) / (1 - chance), np.float64)
 
     def estimate(self, values: Sequence[int]) -> Floats:
@@ -115,20 +115,14 @@ class MedianOracle:
 
     def error(self) -> MedianError:
         """Return the error of an estimate; collisions are averaged over all cells, as an item's is random."""
-        law, question = self.tally.law, self.tally.question
-        chance = collision_mean(question)
+        response, question = self.tally.response, self.tally.question
+        chance = question.background
         collisions = 0.0
         if isinstance(question, Prefix) and question.hashed:
             square = float(np.square(self.scale * self.tally.matches).mean())
-            noise = self.gamma * self.reports * law.absent
+            noise = self.gamma * self.reports * response.absent
             collisions = max(square - (chance * self.reports) ** 2 - noise, 0.0)
-        return MedianError(law, self.reports, question.rows, self.gamma, collisions, 1 / (1 - chance))
-
-
-def collision_mean(question: Question) -> float:
-    """Return the fraction of other items in a cell on average: 1/m if hashed, 0 if signs cancel them."""
-    hashed = isinstance(question, Prefix) and question.hashed and not question.flips
-    return 2.0**-question.cell_bits if hashed else 0.0
+        return MedianError(response, self.reports, question.rows, self.gamma, collisions, 1 / (1 - chance))
 
 
 def whole_items(collected: Collected) -> MedianOracle:
@@ -156,7 +150,7 @@ def _items_above(encoding: Encoding, values: Sequence[int], estimates: Floats, l
 def refuse_other_questions(manifest: Manifest, expected: Sequence[Sequence[Question]]) -> None:
     """Raise unless the groups ask the expected questions."""
     if [list(group.questions) for group in manifest.groups] != [list(group) for group in expected]:
-        raise ManifestError(f"the questions must be such as {manifest.protocol} asks.")
+        raise ManifestError(f"the questions must be those that {manifest.protocol} asks.")
 
 
 def decode(collected: Collected, threshold: float | None) -> Found:

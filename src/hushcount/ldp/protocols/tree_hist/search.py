@@ -2,32 +2,32 @@
 
 The reports of every level are about a prefix with a tag of the item, so the sums of earlier levels are kept
 and count at every later level and in the final estimate (docs/ldp.md, section 4).
-Checked by: tests/unit/ldp/protocols/tree_hist/test_protocol.py, tests/acceptance/test_ldp_tree_hist.py
+Checked by: tests/unit/ldp/protocols/tree_hist/test_search.py, tests/acceptance/test_ldp_tree_hist.py
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from hushcount.ldp._kernels import search as kernels
-from hushcount.ldp.arrays import Counts, ItemWords, Nonces, Tables
-from hushcount.ldp.protocols.tree_hist.plan import FALSE_ITEMS, KEPT, MARGIN
-from hushcount.ldp.protocols.tree_hist.protocol import levels_of
+from hushcount.compiled.arrays import Counts, ItemWords, Nonces, Tables
+from hushcount.ldp._kernels.search import search
+from hushcount.ldp.protocols.campaign import FALSE_ITEMS, upper_quantile
+from hushcount.ldp.protocols.tree_hist.protocol import KEPT, MARGIN, levels_of
 from hushcount.ldp.server.cells import to_words
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
-from hushcount.ldp.server.frequency import FrequencyOracle
-from hushcount.ldp.server.peeling import peel
+from hushcount.ldp.server.frequency import FrequencyOracle, peel
 from hushcount.ldp.server.tallies import QuestionTallies
 from hushcount.ldp.wire.encodings import Encoding
-from hushcount.ldp.wire.law import ResponseLaw, upper_quantile
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.prefixes import State, count_prefixes, state_of, suffixes
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, words_of
-from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
+from hushcount.ldp.wire.questions import Prefix, TaggedPrefix
+from hushcount.ldp.wire.response import ResponseDistribution
 
 MOST_NODES = 1 << 16  # tagged prefixes kept at a level: those with the largest sums
 MOST_ITEMS = 1 << 14
@@ -42,32 +42,51 @@ _Hits = tuple[Counts, Nonces, Counts]  # nodes, suffixes and sums of what was fo
 class _Scale:
     """From counts to matches: the sum of matches over `asked` reports for an item with a given count."""
 
-    law: ResponseLaw
+    response: ResponseDistribution
     users: int
 
     def cut(self, count: float, asked: float, deviations: float) -> int:
         """Return the sum so many standard deviations of noise below that of an item with the count."""
-        mean = self.law.gain * count * asked / self.users
-        return math.ceil(mean - deviations * math.sqrt(asked * (self.law.symbols - 1)))
+        mean = self.response.gain * count * asked / self.users
+        return math.ceil(mean - deviations * math.sqrt(asked * (self.response.symbols - 1)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """Prefixes of one length with their tags, and the sums of their matches at every level so far."""
+    """Prefixes of `bits` bits with their tags, and the sums of their matches at every level so far."""
 
+    bits: int
     prefixes: list[int]
     tags: Counts
     sums: Counts  # [level, node]
 
     def take(self, which: Counts) -> _Nodes:
         """Return some of the nodes."""
-        return _Nodes([self.prefixes[i] for i in which], self.tags[which], self.sums[:, which])
+        return _Nodes(self.bits, [self.prefixes[i] for i in which], self.tags[which], self.sums[:, which])
 
     def largest(self, most: int) -> _Nodes:
         """Return the nodes with the largest sums at the last level; earlier sums may be a heavy parent's."""
         if len(self.prefixes) <= most:
             return self
         return self.take(np.sort(np.argpartition(self.sums[-1], -most)[-most:]))
+
+
+class _Earlier(NamedTuple):
+    """What the levels before say about the children of nodes: a sum for each tag that a child may have.
+
+    A child has the tag (base of its node + factor * suffix) >> shift.
+    """
+
+    sums: Counts  # [node, tag], _DROPPED for a tag that was not kept
+    bases: Nonces
+    factor: np.uint64
+    shift: np.uint64
+
+    @classmethod
+    def of_nodes(cls, nodes: _Nodes) -> _Earlier:
+        """Return the sums of nodes that have one tag each: it is that of all their children."""
+        sums = nodes.sums.sum(axis=0)[:, None]
+        return cls(sums, np.zeros(len(sums), np.uint64), np.uint64(0), np.uint64(63))
 
 
 def decode(collected: Collected, threshold: float | None) -> Found:
@@ -96,7 +115,15 @@ def lookups(manifest: Manifest) -> int:
     return total
 
 
-DECODER = Decoder(decode, lookups)
+def listed(manifest: Manifest) -> int:
+    """Return about how many ways to continue a prefix are listed at once, at the level with most of them."""
+    tagged, last = levels_of(manifest)
+    ends = [*(question.bits for question in tagged), last.bits]
+    counts = [1, *(count_prefixes(manifest.encoding, bits) for bits in ends)]
+    return max(-(-more // fewer) for fewer, more in pairwise(counts))
+
+
+DECODER = Decoder(decode, lookups, listed)
 
 
 class _Search:
@@ -105,32 +132,25 @@ class _Search:
     def __init__(self, collected: Collected, limit: float) -> None:
         self.manifest = collected.manifest
         self.encoding = self.manifest.encoding
-        self.tagged, self.last = levels_of(self.manifest)
+        self.tagged, last = levels_of(self.manifest)
+        self.questions: tuple[TaggedPrefix | Prefix, ...] = (*self.tagged, last)
         self.tallies = collected.groups[0]
         self.limit = limit
-        self.scale = _Scale(self.tallies[0].law, collected.reports)
+        self.scale = _Scale(self.tallies[0].response, collected.reports)
 
     def items(self) -> list[int]:
         """Return encoded items whose matches come near the limit."""
-        nodes = self._roots()
-        bits = 0
-        for number, question in enumerate(self.tagged):
-            nodes = self._children(number, nodes, bits, question.bits)
-            bits = question.bits
-        last = len(self.tallies) - 1
-        width = self.encoding.width
-        found = self._whole(nodes, bits) if self.tagged else self._children(last, nodes, 0, width)
+        tags = 1 << self.tagged[0].tag_bits if self.tagged else 1
+        nodes = _Nodes(0, [0] * tags, np.arange(tags), np.zeros((0, tags), np.int64))
+        for number in range(len(self.tagged)):
+            nodes = self._children(number, nodes)
+        found = self._whole(nodes) if self.tagged else self._children(0, nodes)
         return found.largest(MOST_ITEMS).prefixes
 
-    def _roots(self) -> _Nodes:
-        """Return the empty prefix with every tag."""
-        tags = 1 << self.tagged[0].tag_bits if self.tagged else 1
-        return _Nodes([0] * tags, np.arange(tags), np.zeros((0, tags), np.int64))
-
     def _cuts(self, number: int, head: int, margins: tuple[float, float]) -> tuple[int, ...]:
-        """Return, for a level, the rows looked at first and the cuts that the kernels need."""
+        """Return, for a level, the rows looked at first and the cuts that the kernel needs."""
         asked = [tally.reports for tally in self.tallies[: number + 1]]
-        rows = self.tallies[number].question.rows
+        rows = self.questions[number].rows
         looked = asked[-1] * head / rows
         own, together = margins
         cut = self.scale.cut
@@ -142,25 +162,34 @@ class _Search:
             cut(self.limit * (1 - 1 / rows), asked[-1], own + 1) if rows > 1 else _DROPPED,
         )
 
-    def _children(self, number: int, nodes: _Nodes, start: int, stop: int) -> _Nodes:
+    def _children(self, number: int, nodes: _Nodes) -> _Nodes:
         """Return the children of all nodes at the next level that are not too far below the limit."""
-        tally = self.tallies[number]
+        question = self.questions[number]
         margin = MARGIN if self.tagged else 1.0
-        cuts = self._cuts(number, (tally.question.rows + 1) // 2, (margin, margin))
+        cuts = self._cuts(number, (question.rows + 1) // 2, (margin, margin))
         if number == 0 and self.tagged:
-            cuts = self._above_noise(cuts, len(nodes.prefixes) * count_prefixes(self.encoding, stop))
+            cuts = self._above_noise(cuts, len(nodes.prefixes) * count_prefixes(self.encoding, question.bits))
         keys = [
-            int(tag) << stop | prefix << (stop - start)
+            int(tag) << question.bits | prefix << (question.bits - nodes.bits)
             for prefix, tag in zip(nodes.prefixes, nodes.tags, strict=True)
         ]
-        bases, oracle = _hashing(tally, keys, _key_bits(tally))
-        before = nodes.sums.sum(axis=0)
+        found = self._found(number, nodes, keys, _Earlier.of_nodes(nodes), cuts)
+        return self._consistent(found).largest(MOST_NODES)
+
+    def _found(
+        self, number: int, nodes: _Nodes, keys: list[int], earlier: _Earlier, cuts: tuple[int, ...]
+    ) -> _Nodes:
+        """Return the children that reach the cuts; `keys` are the nodes as the question hashes them."""
+        question = self.questions[number]
+        bases, oracle = _hashing(self.tallies[number], keys, question.key_bits)
+        step = question.bits - nodes.bits
         found = []
-        for state, which in _by_state(self.encoding, nodes.prefixes, start).items():
-            tails = suffixes(self.encoding, state, stop - start)
-            chosen, tail, sums = _run(kernels.search, oracle, (bases[which], before[which]), tails, cuts)
-            found.append((which[chosen], tail, sums))
-        return self._consistent(_grown(nodes, found, stop - start)).largest(MOST_NODES)
+        for state, which in _by_state(self.encoding, nodes.prefixes, nodes.bits).items():
+            tagging = (earlier.bases[which], earlier.factor, earlier.shift)
+            some = (bases[which], tagging, earlier.sums[which])
+            chosen, tails, sums = _run(oracle, some, suffixes(self.encoding, state, step), cuts)
+            found.append((which[chosen], tails, sums))
+        return _grown(nodes, found, step)
 
     def _above_noise(self, cuts: tuple[int, ...], candidates: int) -> tuple[int, ...]:
         """Return cuts of the first level that noise alone does not pass too often, whatever the limit."""
@@ -181,41 +210,23 @@ class _Search:
             fits &= nodes.sums[first:].sum(axis=0) >= self.scale.cut(self.limit, asked, MARGIN)
         return nodes if fits.all() else nodes.take(np.flatnonzero(fits))
 
-    def _whole(self, nodes: _Nodes, start: int) -> _Nodes:
+    def _whole(self, nodes: _Nodes) -> _Nodes:
         """Return the whole items below the nodes whose tag is that of the node."""
-        number = len(self.tallies) - 1
-        tally = self.tallies[number]
-        width = self.encoding.width
-        tag_bits = self.tagged[0].tag_bits
-        cuts = self._cuts(number, tally.question.rows // 4, (_OWN_MARGIN, 1.0))
+        number = len(self.tagged)
+        cuts = self._cuts(number, self.questions[number].rows // 4, (_OWN_MARGIN, 1.0))
         prefixes = sorted(set(nodes.prefixes))
         places = {prefix: place for place, prefix in enumerate(prefixes)}
-        before = np.full((len(prefixes), 1 << tag_bits), _DROPPED, np.int64)
-        before[[places[prefix] for prefix in nodes.prefixes], nodes.tags] = nodes.sums.sum(axis=0)
-        keys = [prefix << (width - start) for prefix in prefixes]
-        bases, oracle = _hashing(tally, keys, width)
-        tag_bases, tag_factor = self._tagging(keys)
-        found = []
-        for state, which in _by_state(self.encoding, prefixes, start).items():
-            tails = suffixes(self.encoding, state, width - start)
-            tagging = (tag_bases[which], tag_factor, np.uint64(64 - tag_bits))
-            part = (bases[which], tagging, before[which])
-            chosen, tail, sums = _run(kernels.search_tagged, oracle, part, tails, cuts)
-            found.append((which[chosen], tail, sums))
-        zeros = np.zeros(len(prefixes), np.int64)
-        return _grown(_Nodes(prefixes, zeros, np.zeros((0, len(prefixes)), np.int64)), found, width - start)
-
-    def _tagging(self, keys: list[int]) -> tuple[Nonces, np.uint64]:
-        """Return, of the hash of the tag, the base of every prefix and the factor of the suffix."""
-        words = words_of(self.encoding.width)
-        constants = self.manifest.public.constants(BUCKET, (0, SHARED, 0), 1 + words)
-        return _bases(to_words(keys, self.encoding.width), constants), np.uint64(constants[1])
-
-
-def _key_bits(tally: QuestionTallies) -> int:
-    """Return the bits of what a question hashes: tag and prefix, or the whole item."""
-    question = tally.question
-    return question.key_bits if isinstance(question, TaggedPrefix) else tally.place.width
+        tag_bits = self.tagged[0].tag_bits
+        sums = np.full((len(prefixes), 1 << tag_bits), _DROPPED, np.int64)
+        sums[[places[prefix] for prefix in nodes.prefixes], nodes.tags] = nodes.sums.sum(axis=0)
+        width = self.encoding.width
+        keys = [prefix << (width - nodes.bits) for prefix in prefixes]
+        constants = self.manifest.public.constants(BUCKET, (0, SHARED, 0), 1 + words_of(width))
+        bases = _bases(to_words(keys, width), constants)
+        earlier = _Earlier(sums, bases, np.uint64(constants[1]), np.uint64(64 - tag_bits))
+        empty = np.zeros((0, len(prefixes)), np.int64)
+        parents = _Nodes(nodes.bits, prefixes, np.zeros(len(prefixes), np.int64), empty)
+        return self._found(number, parents, keys, earlier, cuts)
 
 
 def _hashing(tally: QuestionTallies, keys: list[int], width: int) -> tuple[Nonces, _Oracle]:
@@ -254,12 +265,12 @@ def _by_state(encoding: Encoding, prefixes: list[int], bits: int) -> dict[State,
     return {state: np.array(which, np.int64) for state, which in groups.items()}
 
 
-def _run(kernel: Any, oracle: _Oracle, nodes: Any, tails: Nonces, cuts: tuple[int, ...]) -> _Hits:
-    """Return what a kernel finds, with as much room as that takes."""
+def _run(oracle: _Oracle, nodes: tuple[object, ...], tails: Nonces, cuts: tuple[int, ...]) -> _Hits:
+    """Return what the kernel finds, with as much room as that takes."""
     room = 1 << 16
     while True:
         found = (np.empty(room, np.int64), np.empty(room, np.uint64), np.empty(room, np.int64))
-        count = int(kernel(oracle, nodes, tails, cuts, found))
+        count = int(search(oracle, nodes, tails, cuts, found))
         if count <= room:
             return found[0][:count], found[1][:count], found[2][:count]
         room = count
@@ -271,4 +282,5 @@ def _grown(nodes: _Nodes, found: list[_Hits], step: int) -> _Nodes:
     tails = [int(tail) for part in found for tail in part[1]]
     own = np.concatenate([part[2] for part in found]) if found else np.empty(0, np.int64)
     prefixes = [nodes.prefixes[node] << step | tail for node, tail in zip(chosen, tails, strict=True)]
-    return _Nodes(prefixes, nodes.tags[chosen], np.concatenate((nodes.sums[:, chosen], own[None])))
+    sums = np.concatenate((nodes.sums[:, chosen], own[None]))
+    return _Nodes(nodes.bits + step, prefixes, nodes.tags[chosen], sums)

@@ -9,9 +9,14 @@ from tests.ldp_population import answered, assert_found, random_words, zipf
 
 from hushcount import ldp
 from hushcount.errors import ManifestError, ParameterError
-from hushcount.ldp.protocols.bitstogram.candidates import items, likely_values
-from hushcount.ldp.protocols.bitstogram.plan import coded, columns, part_of, refuse_other_questions
-from hushcount.ldp.protocols.bitstogram.protocol import BitstogramBinary
+from hushcount.ldp.protocols.bitstogram.decode import items, likely_values
+from hushcount.ldp.protocols.bitstogram.protocol import (
+    BitstogramBinary,
+    coded,
+    columns,
+    part_of,
+    refuse_other_questions,
+)
 from hushcount.ldp.server.cells import bucket_of, from_words, to_words
 from hushcount.ldp.server.codewords import decode, signs
 from hushcount.ldp.wire.codes import codeword_bit
@@ -149,4 +154,4 @@ def test_columns_of_another_code_are_refused():
         refuse_other_questions(
             type(manifest)(manifest.protocol, WORDS, manifest.epsilon, (changed,), 1000, manifest.expires)
         )
-    assert str(refusal.value) == "the questions must be such as bitstogram_binary asks."
+    assert str(refusal.value) == "the questions must be those that bitstogram_binary asks."

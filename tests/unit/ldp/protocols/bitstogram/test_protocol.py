@@ -13,11 +13,10 @@ from tests.ldp_population import answered, assert_found, pure_reports, random_wo
 from hushcount import ldp
 from hushcount.errors import DataError, ManifestError, ParameterError
 from hushcount.ldp._kernels import combine as kernels
-from hushcount.ldp.protocols.bitstogram import candidates as candidate_lists
-from hushcount.ldp.protocols.bitstogram.candidates import Lists, combine, items, valid
+from hushcount.ldp.protocols.bitstogram import decode as decoder
+from hushcount.ldp.protocols.bitstogram.decode import Lists, combine, items, valid
 from hushcount.ldp.protocols.bitstogram.evidence import Evidence
-from hushcount.ldp.protocols.bitstogram.plan import chunked, divide, part_of
-from hushcount.ldp.protocols.bitstogram.protocol import Bitstogram
+from hushcount.ldp.protocols.bitstogram.protocol import Bitstogram, chunked, divide, part_of
 from hushcount.ldp.protocols.campaign import zipf_counts
 from hushcount.ldp.server.aggregator import Aggregator
 from hushcount.ldp.server.cells import bucket_of, from_words, to_words
@@ -148,7 +147,7 @@ def test_questions_of_another_protocol_are_refused(questions):
     )
     with pytest.raises(ManifestError) as refusal:
         Aggregator(replace(manifest, groups=(group,)))
-    assert str(refusal.value) == "the questions must be such as bitstogram asks."
+    assert str(refusal.value) == "the questions must be those that bitstogram asks."
 
 
 # The parts
@@ -181,7 +180,7 @@ def test_combinations_against_all(seed):
 
 
 def test_a_bucket_gives_only_its_best(monkeypatch):
-    monkeypatch.setattr(candidate_lists, "WIDEST", 7)
+    monkeypatch.setattr(decoder, "WIDEST", 7)
     rng = np.random.default_rng(1)
     scores = [rng.normal(size=6) for _ in range(4)]
     lists = [Lists(3, np.array([0, 6]), np.arange(6), part) for part in scores]
@@ -278,7 +277,7 @@ def test_deviation_of_absent_items(protocol, epsilon):
     deviation = evidence.error(users / 2000).of_absent
     assert estimates[:, 0].std() / deviation == pytest.approx(1, abs=0.05)
     assert abs(estimates[:, 0].mean()) < 4 * deviation / math.sqrt(len(absent))
-    assert deviation == pytest.approx(math.sqrt(users * evidence.law.absent), rel=0.01)
+    assert deviation == pytest.approx(math.sqrt(users * evidence.response.absent), rel=0.01)
 
 
 # What is found

@@ -124,7 +124,7 @@ def test_other_questions_are_refused():
     manifest = Manifest("explicit_hist", ldp.Integers(3), "1", (group,), 10, EXPIRES, {"threshold": 1})
     with pytest.raises(ManifestError) as error:
         answered(manifest, {1: 10}, 1).heavy_hitters()
-    assert str(error.value) == "the questions must be such as explicit_hist asks."
+    assert str(error.value) == "the questions must be those that explicit_hist asks."
 
 
 @pytest.mark.parametrize("rows", [3, 5, 9, 285])

@@ -1,180 +1,109 @@
-"""TreeHist finds what is heavy, for every encoding and number of levels, and its valid prefixes are right."""
+"""Plans: cuts, shares, what can be found, memory, expected quality; before any data."""
 
-from dataclasses import replace
-from itertools import combinations
+import math
+from itertools import pairwise
 
-import numpy as np
 import pytest
-from tests.seeded_bits import SeededBits
 
-from hushcount.errors import ManifestError, ParameterError
-from hushcount.ldp.client.batch import Items, respond_all
-from hushcount.ldp.protocols.bitstogram.protocol import Bitstogram
-from hushcount.ldp.protocols.tree_hist.protocol import TreeHist, levels_of
-from hushcount.ldp.server.aggregator import Aggregator
-from hushcount.ldp.wire.encodings import Bytes, Categories, Integers
-from hushcount.ldp.wire.groups import ALL_SHARES, Group
-from hushcount.ldp.wire.manifest import Manifest
-from hushcount.ldp.wire.prefixes import count_prefixes, state_of, suffixes
-from hushcount.ldp.wire.questions import Chunk, Prefix
-from hushcount.ldp.wire.tagged_prefix import TaggedPrefix
-from hushcount.ldp.wire.words import PackedWords, Words
+from hushcount.errors import ParameterError
+from hushcount.ldp.protocols.campaign import zipf_counts
+from hushcount.ldp.protocols.tree_hist.protocol import choose_cuts, plan_tree
+from hushcount.ldp.wire.encodings import Bytes, Integers, Words
+from hushcount.ldp.wire.groups import ALL_SHARES
 
-NEVER = 253_402_300_799
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-USERS = 60_000
+WORDS = Words("abcdefghijklmnopqrstuvwxyz", 6)
+USERS = 10_000_000
+ROOT = math.sqrt(USERS)
 
 
-def collect(protocol, counts, seed=1):
-    """An aggregator with the reports of users who hold items so often, and of others who hold none."""
-    bits = SeededBits(seed)
-    manifest = replace(protocol.manifest, seed=bits.bytes(32))
-    items = Items.of([None, *counts], manifest.encoding)
-    held = np.repeat(np.arange(1, len(counts) + 1), list(counts.values()))
-    who = np.concatenate((held, np.zeros(USERS - len(held), np.int64)))
-    nonces = bits.words(USERS)
-    symbols = respond_all(manifest, nonces, items.take(who), bits)
-    return Aggregator(manifest).add((nonces, symbols))
+@pytest.mark.parametrize("width", range(1, 200))
+@pytest.mark.parametrize("symbol_bits", [1, 5, 9, 16])
+def test_cuts_go_down_to_the_item(width, symbol_bits):
+    cuts = choose_cuts(width, symbol_bits)
+    assert cuts[-1] == width
+    assert list(cuts) == sorted(set(cuts))
+    assert cuts[0] <= 20
+    assert all(stop - start <= 15 for start, stop in pairwise(cuts))
 
 
-CASES = {
-    "words of two levels": (Words(LETTERS, 6), ["tea", "coffee", "milk", "a"]),
-    "words of five levels": (Words(LETTERS, 12), ["tea", "cappuccino", "milkshakes", "capuccino"]),
-    "packed words": (PackedWords(LETTERS, 6), ["tea", "coffee", "milk", "zzzzzz"]),
-    "bytes": (Bytes(5), [b"tea", b"\xff\xff\xff\xff\xff", b"", b"\x00\x01"]),
-    "integers": (Integers(40), [0, 1, (1 << 40) - 1, 123456789]),
-    "categories": (
-        Categories([f"name {i}" for i in range(3000)]),
-        ["name 0", "name 7", "name 2999", "name 8"],
-    ),
-}
+@pytest.mark.parametrize("encoding", [WORDS, Words("ab", 3), Bytes(8), Integers(64), Integers(1024)], ids=str)
+@pytest.mark.parametrize("epsilon", [0.1, 1, 2, 8])
+def test_shares_are_whole(encoding, epsilon):
+    plan = plan_tree(encoding, epsilon, USERS)
+    assert sum(plan.shares) == ALL_SHARES
+    assert all(share > 0 for share in plan.shares)
+    assert plan.levels[-1].share > 0.4
+    assert plan.threshold == plan.least_detectable
+    assert plan.noise_limit < plan.threshold
 
 
-@pytest.mark.parametrize("case", list(CASES))
-def test_heavy_items_are_found(case):
-    encoding, (first, second, third, fourth) = CASES[case]
-    protocol = TreeHist(encoding, epsilon=4.0, users=USERS, expires=NEVER)
-    counts = {first: 20_000, second: 9000, third: 4000, fourth: 50}
-    release = collect(protocol, counts).heavy_hitters()
-    assert release.table["key"].to_pylist() == [first, second, third]
-    for row in release.at_confidence(0.9999).table.to_pylist():
-        assert row["lower"] <= counts[row["key"]] <= row["upper"]
-    assert release.guarantee.mechanism == "tree_hist"
+def test_the_plan_of_the_paper_setting():
+    plan = plan_tree(WORDS, 2.0, USERS, threshold=15 * ROOT)
+    assert [level.question.bits for level in plan.levels] == [15, 30]
+    assert plan.deviation == pytest.approx(math.sqrt(0.7246) * ROOT, rel=1e-3)
+    assert 7 < plan.least_detectable / ROOT < 8.5
+    assert plan.memory < 500_000_000
+    assert plan.symbol_bits == 3
+    assert plan_tree(WORDS, 2.0, USERS, threshold=15 * ROOT, symbol_bits=1).symbol_bits == 1
 
 
-def test_nothing_is_found_in_noise():
-    protocol = TreeHist(Words(LETTERS, 6), epsilon=1.0, users=USERS, threshold=100, expires=NEVER)
-    release = collect(protocol, {"tea": 20_000}).heavy_hitters()
-    assert release.table["key"].to_pylist() == ["tea"]
-    assert release.floor > 100  # noise alone would reach the threshold asked for
-    release = collect(protocol, {}).heavy_hitters()
-    assert release.table["key"].to_pylist() == []
+def test_what_is_reliably_found():
+    plan = plan_tree(WORDS, 2.0, USERS)
+    assert plan.chance_of(plan.least_detectable) == pytest.approx(0.5, abs=0.01)
+    assert plan.chance_of(plan.least_detectable, plan.noise_limit) > 0.98
+    assert plan.chance_of(2 * plan.least_detectable) > 0.9999
+    assert plan.chance_of(0) < 1e-9
 
 
-def test_a_very_heavy_item_hides_nobody():
-    protocol = TreeHist(Words(LETTERS, 6), epsilon=4.0, users=USERS, threshold=700, expires=NEVER)
-    counts = {"tea": 50_000, "teapot": 1500, "milk": 1200, "teas": 1100}
-    release = collect(protocol, counts).heavy_hitters()
-    assert set(release.table["key"].to_pylist()) == set(counts)
-    found = dict(zip(release.table["key"].to_pylist(), release.table["count"].to_pylist(), strict=True))
-    assert found["tea"] == pytest.approx(50_000, abs=500)
-    assert found["milk"] == pytest.approx(1200, abs=450)
+def test_more_users_or_epsilon_find_more():
+    parts = [plan_tree(WORDS, epsilon, USERS).least_detectable / USERS for epsilon in (0.5, 1, 2, 4)]
+    assert parts == sorted(parts, reverse=True)
+    parts = [plan_tree(WORDS, 1, users).least_detectable / users for users in (10**5, 10**6, 10**7)]
+    assert parts == sorted(parts, reverse=True)
 
 
-def test_an_aggregator_of_the_manifest_alone_answers():
-    protocol = TreeHist(Words(LETTERS, 6), epsilon=4.0, users=USERS, expires=NEVER)
-    aggregator = collect(protocol, {"tea": 20_000})
-    again = Aggregator.load(aggregator.to_bytes())
-    assert Manifest.parse(aggregator.manifest.to_json()) == again.manifest
-    assert protocol.aggregator().manifest is protocol.manifest
-    assert again.heavy_hitters().table["key"].to_pylist() == ["tea"]
-    assert again.heavy_hitters(30_000).table["key"].to_pylist() == []
-
-
-def test_the_manifest_follows_the_plan():
-    protocol = TreeHist(Words(LETTERS, 6), epsilon=2.0, users=10_000_000, threshold=47_434)
-    assert protocol.manifest.groups[0].shares == protocol.plan.shares
-    assert protocol.manifest.parameters["threshold"] == 47_434
-    tagged, last = levels_of(protocol.manifest)
-    assert [question.bits for question in (*tagged, last)] == [15, 30]
-    assert protocol.client(7).manifest is protocol.manifest
+def test_expected_quality_of_a_zipf_law():
+    plan = plan_tree(WORDS, 2.0, USERS, threshold=15 * ROOT)
+    counts = zipf_counts(USERS, 1.5, 93)
+    quality = plan.quality(counts)
+    assert quality.above_threshold == sum(count >= 15 * ROOT for count in counts) == 19
+    assert 0.95 < quality.precision < 1
+    assert 0.95 < quality.recall < 1
+    assert quality.published == pytest.approx(quality.recall * 19 / quality.precision)
+    better = plan_tree(WORDS, 4.0, USERS, threshold=15 * ROOT).quality(counts)
+    assert better.precision > quality.precision
+    assert better.recall > quality.recall
+    assert plan.quality([10.0]).recall == 1.0
 
 
 @pytest.mark.parametrize(
-    "questions",
+    ("arguments", "text"),
     [
-        (Prefix(15, 1, 15), Prefix(30, 4, 18)),
-        (TaggedPrefix(15, 9, 4, 16),),
-        (TaggedPrefix(20, 9, 4, 16), TaggedPrefix(15, 9, 4, 16), Prefix(30, 4, 18)),
-        (TaggedPrefix(15, 9, 4, 16), TaggedPrefix(20, 8, 4, 16), Prefix(30, 4, 18)),
-        (TaggedPrefix(15, 9, 4, 16), Chunk(5, 0, 15)),
-        (TaggedPrefix(15, 11, 4, 16), Prefix(30, 4, 18)),
-        (TaggedPrefix(15, 9, 4, 16), Prefix(25, 4, 18)),
+        ({"epsilon": 0}, "epsilon must be a finite number above 0, got 0."),
+        ({"epsilon": -1}, "epsilon must be a finite number above 0, got -1."),
+        ({"epsilon": math.nan}, "epsilon must be a finite number above 0, got nan."),
+        ({"users": 0}, "users must be at least 1, got 0."),
+        ({"users": True}, "users must be a whole number, got True."),
+        ({"threshold": 0}, "threshold must be above 0 and at most users = 1000000, got 0."),
+        ({"threshold": math.nan}, "threshold must be above 0 and at most users = 1000000, got nan."),
+        ({"threshold": 1e7}, "threshold must be above 0 and at most users = 1000000, got 10000000.0."),
     ],
-    ids=str,
 )
-def test_other_questions_are_refused(questions):
-    share = ALL_SHARES // len(questions)
-    shares = (*[share] * (len(questions) - 1), ALL_SHARES - share * (len(questions) - 1))
-    manifest = Manifest("tree_hist", Integers(30), "2", (Group("2", 1, questions, shares),), 10, NEVER)
-    with pytest.raises(ManifestError) as caught:
-        levels_of(manifest)
-    assert str(caught.value) == (
-        "the questions of tree_hist must ask for prefixes, shortest first and with tags of one length"
-        " of at most 10 bits, and then for the whole item."
-    )
+def test_bad_parameters(arguments, text):
+    with pytest.raises(ParameterError) as caught:
+        plan_tree(WORDS, **{"epsilon": 2.0, "users": 1_000_000, **arguments})
+    assert str(caught.value) == text
 
 
-ENCODINGS = [
-    (Words("abc", 4), [0, 1, 2, 3, 5, 6, 8]),
-    (Words("abcde", 3), [0, 1, 3, 4, 6, 7, 9]),
-    (Words("ab", 5), [0, 2, 4, 7, 10]),
-    (Integers(9), [0, 2, 5, 9]),
-    (Categories([str(i) for i in range(37)]), [0, 2, 3, 6]),
-]
+def test_with_too_few_users_the_plan_says_that_nothing_is_found_reliably():
+    plan = plan_tree(WORDS, 0.1, 1000)
+    assert plan.threshold == 1000 < plan.least_detectable
+    assert plan.chance_of(1000) < 0.01
 
 
-@pytest.mark.parametrize(("encoding", "cuts"), ENCODINGS, ids=lambda value: str(value)[:20])
-def test_suffixes_are_those_of_valid_items(encoding, cuts):
-    width = encoding.width
-    valid = [value for value in range(1 << width) if encoding.decode(value) is not None]
-    for start, stop in combinations(cuts, 2):
-        parents = {value >> (width - start) for value in valid}
-        children = {value >> (width - stop) for value in valid}
-        tails = {
-            parent: suffixes(encoding, state_of(encoding, parent, start), stop - start) for parent in parents
-        }
-        found = [parent << (stop - start) | int(tail) for parent in parents for tail in tails[parent]]
-        assert sorted(found) == sorted(children)
-        assert count_prefixes(encoding, stop) == len(children)
-
-
-def test_packed_words_wider_than_a_machine_word_are_found():
-    protocol = TreeHist(PackedWords(LETTERS, 20), epsilon=4.0, users=USERS, threshold=15_000)
-    counts = {"z" * 20: 20_000, "tea": 20_000, "": 20_000}
-    assert set(collect(protocol, counts).heavy_hitters().table["key"].to_pylist()) == set(counts)
-
-
-@pytest.mark.parametrize("users", [1, 10])
-def test_few_users_have_a_campaign_that_finds_nothing(users):
-    protocol = TreeHist(Words(LETTERS, 6), epsilon=1.0, users=users)
-    assert protocol.manifest.parameters["threshold"] == users
-    reports = [protocol.client(nonce).report("tea") for nonce in range(users)]
-    assert len(protocol.aggregator().add(reports).heavy_hitters()) == 0
-
-
-@pytest.mark.parametrize("protocol", [TreeHist, Bitstogram])
-@pytest.mark.parametrize("threshold", [0, -1, 1001, float("nan"), True, "5"])
-def test_bad_thresholds(protocol, threshold):
-    with pytest.raises(ParameterError) as error:
-        protocol(encoding=Words("ab", 3), epsilon=1.0, users=1000, threshold=threshold)
-    assert str(error.value) == f"threshold must be above 0 and at most users = 1000, got {threshold!r}."
-
-
-@pytest.mark.parametrize(
-    ("bits", "text"), [(0, "at least 1, got 0"), (6, "at most 5, got 6"), (2.5, "a whole number, got 2.5")]
-)
-def test_bad_lengths_of_a_response(bits, text):
-    with pytest.raises(ParameterError) as error:
-        TreeHist(Words("ab", 3), epsilon=1.0, users=1000, symbol_bits=bits)
-    assert str(error.value) == f"symbol_bits must be {text}."
+def test_every_level_asks_enough_holders_of_an_item_at_the_threshold():
+    for users, threshold in ((2000, 500), (10_000, 1000), (10_000_000, 47_434)):
+        plan = plan_tree(Integers(128), 8.0, users, threshold=threshold)
+        levels = len(plan.levels) - 1
+        least = min(32, threshold / 2 / levels)
+        assert all(level.share * threshold >= least - 1e-9 for level in plan.levels)

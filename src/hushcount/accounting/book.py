@@ -1,0 +1,181 @@
+"""The book of one dataset, open inside a transaction: nobody else changes it meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import cast
+
+from hushcount.accounting.chain import Head, canonical, next_hash
+from hushcount.accounting.decimals import INFINITE, ZERO
+from hushcount.accounting.filter import Filter, Sums
+from hushcount.accounting.runs import USER, Answer
+from hushcount.accounting.windows import Covered, TimeWindow
+from hushcount.errors import LedgerError, LedgerWarning
+from hushcount.stores.database import Database, Value
+
+BUDGET_FIELDS = ("epsilon", "delta", "slack", "order", "bound")
+# Clocks of several machines may differ by this much.
+SKEW = timedelta(minutes=5)
+CLOCK = (
+    "The clock of this machine is behind the last entry of the ledger; set it. The entry was made all the"
+    " same: their order does not depend on clocks."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run as the ledger knows it; `source` is a keyed hash, `answer` is None while it is reserved."""
+
+    question: str
+    source: str | None
+    attempt: int
+    answer: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class PaidRuns:
+    """The runs that a schedule has paid for: which budget paid, how many there are, what each may spend.
+
+    `charge` is the one that each of them must have, as JSON; empty if any within the pair belongs.
+    """
+
+    budget: int
+    releases: int
+    used: int
+    epsilon: Decimal
+    delta: Decimal
+    charge: str
+
+
+@dataclass(slots=True)
+class Book:
+    """One dataset of a ledger.
+
+    Parameters
+    ----------
+    database : Database
+        Inside a transaction.
+    name, unit : str
+        The dataset and what it protects.
+    cell : str or None
+        The length of a cell, for user-window.
+    source_key : str
+        The key under which fingerprints of sources are hashed, in hexadecimal digits.
+    head : Head
+        The last entry.
+    recorded : str
+        When it was made.
+    """
+
+    database: Database
+    name: str
+    unit: str
+    cell: str | None
+    source_key: str
+    head: Head
+    recorded: str
+
+    @classmethod
+    def open(cls, database: Database, name: str, place: str, alone: bool = True) -> Book:
+        """Return the book of a dataset, or raise; `alone` keeps others from changing it."""
+        rows = database.rows(
+            "SELECT unit, cell, source_key, seq, hash, recorded FROM dataset WHERE name = ?"
+            + (database.alone if alone else ""),
+            name,
+        )
+        if not rows:
+            known = ", ".join(str(row[0]) for row in database.rows("SELECT name FROM dataset ORDER BY name"))
+            raise LedgerError(f"{place} has no dataset {name}; it has {known or 'none'}.")
+        unit, cell, key, seq, last, recorded = rows[0]
+        head = Head(cast(int, seq), str(last))
+        return cls(database, name, str(unit), cast("str | None", cell), str(key), head, str(recorded))
+
+    def append(self, kind: str, **fields: object) -> None:
+        """Add an entry to the chain."""
+        now = datetime.now(UTC)
+        if self.recorded and now < datetime.fromisoformat(self.recorded) - SKEW:
+            warnings.warn(CLOCK, LedgerWarning, stacklevel=2)
+        recorded = now.isoformat(timespec="seconds")
+        seq = self.head.seq + 1
+        body = canonical({"seq": str(seq), "kind": kind, "recorded": recorded} | fields)
+        self.head, self.recorded = Head(seq, next_hash(self.head.hash, body)), recorded
+        self.database.change("INSERT INTO entry VALUES (?, ?, ?, ?)", self.name, seq, body, self.head.hash)
+        self.database.change(
+            "UPDATE dataset SET seq = ?, hash = ?, recorded = ? WHERE name = ?",
+            *(seq, self.head.hash, recorded, self.name),
+        )
+
+    def add_budget(self, kind: str, budget: Filter, **fields: object) -> None:
+        """Add a budget with its entry."""
+        number, texts = len(self.budgets()), budget.texts()
+        self.database.change("INSERT INTO budget VALUES (?, ?, ?, ?, ?, ?, ?)", self.name, number, *texts)
+        self.append(kind, budget=dict(zip(BUDGET_FIELDS, texts, strict=True)), **fields)
+
+    def budgets(self) -> list[Filter]:
+        """Return the budgets in the order in which they were added."""
+        rows = self.database.rows(
+            "SELECT epsilon, delta, slack, renyi_order, bound FROM budget WHERE dataset = ? ORDER BY number",
+            self.name,
+        )
+        return [Filter.from_texts([str(each) for each in row]) for row in rows]
+
+    def charged(self, number: int) -> list[Covered]:
+        """Return what has been charged to a budget, with the windows."""
+        rows = self.database.rows(
+            "SELECT starts, stops, delta, basic, renyi FROM run WHERE dataset = ? AND budget = ?",
+            *(self.name, number),
+        )
+        return [self._covered(row) for row in rows]
+
+    def _covered(self, row: Sequence[Value]) -> Covered:
+        """Return window and sums of a stored charge; users are charged over all windows."""
+        starts, stops, *numbers = row
+        delta, basic, renyi = (Decimal(str(each)) for each in numbers)
+        sums = Sums(delta, ZERO, renyi, 1) if basic == INFINITE else Sums(delta, basic, renyi)
+        if self.unit == USER or starts is None:
+            return None, sums
+        return TimeWindow(cast(int, starts), cast(int, stops)), sums
+
+    def source(self, fingerprint: str | None) -> str | None:
+        """Return the keyed hash of a fingerprint: it is compared and never published."""
+        if fingerprint is None:
+            return None
+        key = bytes.fromhex(self.source_key)
+        return hashlib.blake2b(fingerprint.encode(), key=key, digest_size=16).hexdigest()
+
+    def run(self, run_id: str) -> StoredRun | None:
+        """Return a run, None if there is no such run."""
+        rows = self.database.rows(
+            "SELECT question, source, attempt, state, outcome, answer FROM run"
+            " WHERE dataset = ? AND run_id = ?",
+            *(self.name, run_id),
+        )
+        if not rows:
+            return None
+        question, source, attempt, state, outcome, content = rows[0]
+        answer = Answer(cast(bytes, content), str(outcome)) if state == "committed" else None
+        return StoredRun(str(question), cast("str | None", source), cast(int, attempt), answer)
+
+    def schedule(self, name: str) -> PaidRuns | None:
+        """Return what a schedule has paid for and how many of its runs there are, None without one."""
+        rows = self.database.rows(
+            "SELECT schedule.budget, releases, epsilon, schedule.delta, question FROM schedule JOIN run"
+            " ON run.dataset = schedule.dataset AND run.run_id = schedule.name"
+            " WHERE schedule.dataset = ? AND schedule.name = ?",
+            *(self.name, name),
+        )
+        if not rows:
+            return None
+        budget, releases, epsilon, delta, charge = map(str, rows[0])
+        start = f"{name}/"
+        used = self.database.rows(
+            "SELECT count(*) FROM run WHERE dataset = ? AND substr(run_id, 1, ?) = ?",
+            *(self.name, len(start), start),
+        )
+        pair = Decimal(epsilon), Decimal(delta)
+        return PaidRuns(int(budget), int(releases), cast(int, used[0][0]), *pair, charge)

@@ -1,0 +1,234 @@
+"""Reserving in the book of a dataset: charge a new run, take one over, or find its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from hushcount.accounting.book import Book, StoredRun
+from hushcount.accounting.charges import Charge, Event
+from hushcount.accounting.decimals import ZERO, text, total
+from hushcount.accounting.filter import Filter, Sums
+from hushcount.accounting.runs import (
+    ANSWERED,
+    CHARGED,
+    PAID,
+    PROTECTED,
+    REFUSED,
+    TAKEN_OVER,
+    USER,
+    USER_WINDOW,
+    Preview,
+    Reservation,
+    RunPlan,
+)
+from hushcount.accounting.schedule import Schedule, charge_text
+from hushcount.accounting.windows import TimeWindow, check_cells, sums_within
+from hushcount.errors import BudgetExceeded, LedgerError
+
+REFUSAL = (
+    "The budget of dataset {name}, epsilon {budget[0]} and delta {budget[1]}, does not allow a release with"
+    " epsilon {epsilon} and delta {delta}{where}. {fits} No data were read and nothing was spent;"
+    " `hushcount ledger grant` adds to a budget."
+)
+FITS = "A release with epsilon at most {} and delta at most {} would fit."
+NOTHING_FITS = "No release would fit."
+OTHER_DATA = (
+    "Run {} was answered from other data: the files have changed since. For an answer from the new data give"
+    " it a run id of its own, or ask again, which spends again."
+)
+
+
+def reserve(book: Book, plan: RunPlan) -> Reservation:
+    """Record the charge of a run, or return its stored answer, or take it over without a charge, or raise."""
+    run_id, found = _find(book, plan)
+    if found is not None:
+        return _continue(book, run_id, plan, found)
+    _charge(book, run_id, plan)
+    return Reservation(book.name, run_id, 1)
+
+
+def preview(book: Book, plan: RunPlan) -> Preview:
+    """Return what `reserve` would do, and what would be left afterwards; nothing is recorded."""
+    run_id, found = _find(book, plan)
+    if found is not None:
+        outcome = TAKEN_OVER if found.answer is None else ANSWERED
+        return Preview(book.name, run_id, outcome, plan.event, _left(book, plan.window))
+    try:
+        paid = _scheduled(book, run_id, plan.event)
+        number, _, charge = paid or grant(book, plan.event, plan.window)
+    except BudgetExceeded as refused:
+        return Preview(book.name, run_id, REFUSED, plan.event, _left(book, plan.window), str(refused))
+    left = _left(book, plan.window, (number, charge))
+    return Preview(book.name, run_id, PAID if paid else CHARGED, plan.event, left)
+
+
+def _left(
+    book: Book, window: TimeWindow | None, charged: tuple[int, Charge] | None = None
+) -> tuple[Decimal, Decimal]:
+    """Return the largest single release that would fit into a window, after a charge to one budget."""
+    found = []
+    for number, (budget, pieces) in enumerate(_state(book, window)):
+        added = Sums() if charged is None or charged[0] != number else budget.sums(charged[1])
+        found.append(budget.left(each + added for each in pieces))
+    return max(found)
+
+
+def _find(book: Book, plan: RunPlan) -> tuple[str, StoredRun | None]:
+    """Return the name of a run and what is stored of it, or raise if this one does not continue it."""
+    _check_unit(book, plan)
+    name = plan.run_id or plan.question
+    run_id = _free_name(book, name) if plan.again else name
+    found = book.run(run_id)
+    if found is not None and found.question != plan.question:
+        raise LedgerError(
+            f"Run {run_id} asked another question of dataset {book.name}; give this one another run id."
+        )
+    if found is not None and found.answer is not None and found.source != book.source(plan.source):
+        raise LedgerError(OTHER_DATA.format(run_id))
+    return run_id, found
+
+
+def _check_unit(book: Book, plan: RunPlan) -> None:
+    """Raise unless a release protects what the dataset protects."""
+    asked = USER_WINDOW if book.unit == USER_WINDOW and plan.unit == USER else plan.unit
+    if asked != book.unit:
+        protected = PROTECTED[book.unit].format(cell=book.cell)
+        raise LedgerError(
+            f"Dataset {book.name} protects {protected}. A release that protects one {plan.unit} cannot be"
+            " added up with its others."
+        )
+    if book.unit == USER_WINDOW:
+        check_cells(plan.window, str(book.cell))
+
+
+def _free_name(book: Book, name: str) -> str:
+    """Return the name of a run that is drawn and charged anew: NAME, NAME#2, NAME#3 and so on."""
+    number, found = 1, name
+    while book.run(found) is not None:
+        number += 1
+        found = f"{name}#{number}"
+    return found
+
+
+def _charge(book: Book, run_id: str, plan: RunPlan) -> None:
+    """Charge a new run, or raise; a run of a schedule has been paid for."""
+    paid = _scheduled(book, run_id, plan.event)
+    number, budget, charge = paid or grant(book, plan.event, plan.window)
+    span = (None, None) if plan.window is None else (plan.window.start, plan.window.stop)
+    numbers = text(charge.delta), text(charge.basic), text(charge.at(budget.order))
+    book.database.change(
+        "INSERT INTO run (dataset, run_id, question, source, budget, starts, stops, delta, basic, renyi,"
+        " state, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', 1)",
+        *(book.name, run_id, plan.question, book.source(plan.source), number, *span, *numbers),
+    )
+    book.append(
+        "reserve",
+        run_id=run_id,
+        question=plan.question,
+        attempt="1",
+        budget=str(number),
+        epsilon=text(plan.event.epsilon),
+        delta=text(plan.event.delta),
+        window=None if plan.window is None else str(plan.window),
+        charge=None if paid else charge.to_dict(),
+    )
+
+
+def _scheduled(book: Book, run_id: str, event: Event) -> tuple[int, Filter, Charge] | None:
+    """Return an empty charge for a run NAME/... of schedule NAME, None if there is no such schedule."""
+    name, slash, _ = run_id.partition("/")
+    found = book.schedule(name) if slash else None
+    if found is None:
+        return None
+    if found.used >= found.releases:
+        raise BudgetExceeded(
+            f"Schedule {name} of dataset {book.name} has had all of its {found.releases} releases."
+        )
+    if event.epsilon > found.epsilon or event.delta > found.delta:
+        raise BudgetExceeded(
+            f"Schedule {name} of dataset {book.name} has paid for releases with epsilon at most"
+            f" {text(found.epsilon)} and delta at most {text(found.delta)}."
+        )
+    if found.charge and (event.finer is None or charge_text(event.finer) != found.charge):
+        raise BudgetExceeded(
+            f"Schedule {name} of dataset {book.name} has paid for releases with the noise that it was made"
+            " for, and this release has another; name its run without the schedule."
+        )
+    return found.budget, book.budgets()[found.budget], Charge(ZERO, ())
+
+
+def add_schedule(book: Book, schedule: Schedule) -> None:
+    """Charge a whole schedule up front, or raise."""
+    if book.run(schedule.name) is not None:
+        raise LedgerError(f"Dataset {book.name} has a run {schedule.name} already; choose another name.")
+    number, budget, charge = grant(book, schedule.whole, None)
+    numbers = text(charge.delta), text(charge.basic), text(charge.at(budget.order))
+    each = text(schedule.each.epsilon), text(schedule.each.delta)
+    book.database.change(
+        "INSERT INTO schedule VALUES (?, ?, ?, ?, ?, ?)",
+        *(book.name, schedule.name, number, schedule.releases, *each),
+    )
+    book.database.change(
+        "INSERT INTO run (dataset, run_id, question, budget, delta, basic, renyi, state, attempt)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, 'schedule', 1)",
+        *(book.name, schedule.name, schedule.charge, number, *numbers),
+    )
+    book.append(
+        "schedule",
+        run_id=schedule.name,
+        question=schedule.charge,
+        attempt="1",
+        budget=str(number),
+        epsilon=text(schedule.whole.epsilon),
+        delta=text(schedule.whole.delta),
+        each=dict(zip(("epsilon", "delta"), each, strict=True)),
+        releases=str(schedule.releases),
+        charge=charge.to_dict(),
+    )
+
+
+def grant(book: Book, event: Event, window: TimeWindow | None) -> tuple[int, Filter, Charge]:
+    """Return the first budget that allows a release, with its number and the charge, or raise."""
+    state = _state(book, window)
+    for number, (budget, pieces) in enumerate(state):
+        for charge in event.charges():
+            added = budget.sums(charge)
+            if all(budget.allows(each + added) for each in pieces):
+                return number, budget, charge
+    raise BudgetExceeded(_refusal(book, event, window, state))
+
+
+def _state(book: Book, window: TimeWindow | None) -> list[tuple[Filter, Sequence[Sums]]]:
+    """Return the budgets, each with the sums that are charged to it at the instants of a window."""
+    return [
+        (budget, sums_within(book.charged(number), window)) for number, budget in enumerate(book.budgets())
+    ]
+
+
+def _refusal(
+    book: Book, event: Event, window: TimeWindow | None, state: Sequence[tuple[Filter, Sequence[Sums]]]
+) -> str:
+    """Return what is left and what would fit."""
+    epsilon, delta = max(budget.left(pieces) for budget, pieces in state)
+    return REFUSAL.format(
+        name=book.name,
+        budget=[text(total(each)) for each in zip(*((b.epsilon, b.delta) for b, _ in state), strict=True)],
+        epsilon=text(event.epsilon),
+        delta=text(event.delta),
+        where="" if window is None or book.unit == USER else f" in the window {window}",
+        fits=FITS.format(text(epsilon), text(delta)) if epsilon > 0 else NOTHING_FITS,
+    )
+
+
+def _continue(book: Book, run_id: str, plan: RunPlan, found: StoredRun) -> Reservation:
+    """Return the stored answer of a run, or take it over if it has none."""
+    if found.answer is not None:
+        return Reservation(book.name, run_id, found.attempt, found.answer)
+    attempt = found.attempt + 1
+    book.database.change(
+        "UPDATE run SET attempt = ?, source = ? WHERE dataset = ? AND run_id = ?",
+        *(attempt, book.source(plan.source), book.name, run_id),
+    )
+    book.append("takeover", run_id=run_id, attempt=str(attempt))
+    return Reservation(book.name, run_id, attempt)

@@ -1,0 +1,245 @@
+"""The audit of every mechanism of this package: `hushcount audit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from hushcount.audit import cases
+from hushcount.audit.cases import Spent, noisy
+from hushcount.audit.correlated import Halves, divergences
+from hushcount.audit.laws import NoisyThreshold
+from hushcount.ldp.registry import CAMPAIGNS
+from hushcount.ldp.wire.encodings import Integers
+from hushcount.mechanisms.base import Mechanism
+from hushcount.mechanisms.counters.floor import BoundedLengthRelease, FloorRelease
+from hushcount.mechanisms.counters.misra_gries import (
+    ChanRelease,
+    PrivateMisraGries,
+    PrivateMisraGriesPaper,
+    PrivateMisraGriesStandard,
+)
+from hushcount.mechanisms.counters.shards import ShardRelease
+from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
+from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
+from hushcount.mechanisms.hierarchy.users import NodeRelease
+from hushcount.mechanisms.histograms.chosen import ChosenBound
+from hushcount.mechanisms.histograms.correlated import CorrelatedSparseHistogram
+from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram
+from hushcount.mechanisms.histograms.laplace import LaplaceManyKeys, LaplaceThreshold
+from hushcount.mechanisms.histograms.pure import BoundedPureRelease, PureRelease
+from hushcount.mechanisms.histograms.truncated_geometric import PublicFloorRelease, TruncatedGeometric
+from hushcount.mechanisms.keys.selection import (
+    EventKeys,
+    KeySelection,
+    KeySips,
+    SteeredSelection,
+    WeightedGaussian,
+)
+from hushcount.mechanisms.linear.cells import NoisyCells
+from hushcount.mechanisms.linear.envelope import CountMinEnvelope, CountSketchEnvelope
+from hushcount.mechanisms.registry import EVERY_MECHANISM, PURE
+from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
+from hushcount.mechanisms.users import GroupRelease
+from hushcount.privacy import USER, Budget, unwarned
+from hushcount.registry import Registry
+from hushcount.shapes import Public
+
+BUDGET = Budget(1.0, 1e-6)
+NEAR = 0.95  # of delta: mechanisms that spend more of it are audited as they are
+SAFE = 1e-9  # relative: a divergence must be above delta by more than this to refute
+# Public numbers of the audited mechanisms, small enough to enumerate; the floor is at most neighbours.FLOOR.
+MOVED, HEIGHT, DEPTH = 3, 4, 5
+SKETCH = Public(candidates=5, parts=10, max_events=70)
+TOGETHER = Public(moved=MOVED)
+SETS = Public(moved=100)
+PAIR = Public(candidates=2, moved=2)
+TREE = Public(height=HEIGHT)
+RANKED = Public(unit=USER, moved=256)
+USERS = Public(unit=replace(USER, rows=3))
+# A pure release checks that there is a domain; which one does not change its noise.
+DOMAIN = Public(candidates=2, parts=10, max_events=70, domain=object())  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the audit of one mechanism has found at its worst pair of neighbours.
+
+    `delta` is the smallest delta for which the mechanism would be calibrated as it is at the budget asked
+    for: the strongest claim that it makes. `epsilon_lower` is given if that delta is 0.
+    """
+
+    mechanism: str
+    epsilon: float
+    delta: float
+    delta_lower: float
+    epsilon_lower: float | None
+    pair: str
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is false."""
+        return self.delta_lower > self.delta * (1 + SAFE)
+
+    @property
+    def share(self) -> float:
+        """How much of the claimed delta, or else epsilon, is spent for sure."""
+        if self.epsilon_lower is not None:
+            return self.epsilon_lower / self.epsilon
+        return self.delta_lower / self.delta
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values for JSON."""
+        return {**asdict(self), "refuted": self.refuted}
+
+
+def names() -> list[str]:
+    """Return what can be audited: the mechanisms, then the protocols of the local model."""
+    return [*EVERY_MECHANISM, *(name.replace("_", "-") for name in CAMPAIGNS)]
+
+
+def check_name(name: str) -> str:
+    """Return a name that can be audited, or raise a `ParameterError` that lists all."""
+    return Registry[object]("mechanism", dict.fromkeys(names(), "")).check(name)
+
+
+def audit_shipped(name: str, budget: Budget = BUDGET) -> Finding:
+    """Audit a mechanism of this package.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+    budget : Budget
+        The budget for which it is calibrated.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such mechanism.
+    """
+    if check_name(name) not in EVERY_MECHANISM:
+        return _local(name, budget)
+    pure = name in PURE
+    kind: Any = EVERY_MECHANISM[name]
+    public, worst_cases = CASES[kind]
+    own = unwarned(budget.epsilon, 0.0) if pure else tightened(lambda each: kind(each, *public), budget)
+    found = list(worst_cases(kind(own, *public)))
+    worst = max(found, key=lambda spent: (spent.delta, spent.epsilon or 0))
+    return Finding(name, own.epsilon, own.delta, worst.delta, worst.epsilon, worst.pair)
+
+
+def _local(name: str, budget: Budget) -> Finding:
+    """Audit a protocol of the local model: its delta is 0."""
+    protocol: Any = CAMPAIGNS[name.replace("-", "_")]
+    manifest = protocol(Integers(8), epsilon=budget.epsilon, users=100_000).manifest
+    worst = max(cases.reports(manifest.groups, manifest.epsilon), key=lambda spent: spent.epsilon or 0)
+    return Finding(name, budget.epsilon, 0.0, worst.delta, worst.epsilon, worst.pair)
+
+
+def tightened(make: Callable[[Budget], object], budget: Budget) -> Budget:
+    """Return the smallest delta for which a mechanism has the same noise and thresholds, if that is lower."""
+    here = _calibration(make(budget))
+    low, high = budget.delta / 1000, budget.delta
+    if _calibration(make(unwarned(budget.epsilon, NEAR * high))) != here:
+        return budget
+    if _calibration(make(unwarned(budget.epsilon, low))) == here:  # it is calibrated when it sees a summary
+        return budget
+    while high > low * (1 + SAFE):
+        middle = (low * high) ** 0.5
+        same = _calibration(make(unwarned(budget.epsilon, middle))) == here
+        low, high = (low, middle) if same else (middle, high)
+    return unwarned(budget.epsilon, high)
+
+
+def _calibration(mechanism: object) -> dict[str, object]:
+    """Return what a mechanism has worked out from its budget."""
+    found = {name: value for name, value in vars(mechanism).items() if name not in ("budget", "public")}
+    return {
+        name: _calibration(value) if isinstance(value, Mechanism) else value for name, value in found.items()
+    }
+
+
+def _levels(mechanism: LevelFloorRelease) -> Iterator[Spent]:
+    found, budget = mechanism.levels, mechanism.budget
+    release = NoisyThreshold(found.noise.distribution, found.threshold, budget.epsilon, budget.delta)
+    return cases.levels(release, mechanism.height)
+
+
+def _cells(mechanism: NoisyCells) -> Iterator[Spent]:
+    """CountSketch, which spends delta; Count-Min has a smaller delta of 0, which it must keep as well."""
+    epsilon = mechanism.budget.epsilon
+    for spent in cases.cells(mechanism.noise("count-min", DEPTH, 1), DEPTH, epsilon):
+        yield Spent(spent.delta, spent.pair)
+    yield from cases.cells(mechanism.noise("count-sketch", DEPTH, 1), DEPTH, epsilon)
+    changed = MOVED * DEPTH  # by one user, who counts once per cell
+    users = NoisyCells(mechanism.budget, replace(USERS, moved=changed))
+    yield from cases.cells(users.noise("count-min", DEPTH, 1), changed, epsilon)
+
+
+def _envelope(mechanism: CountMinEnvelope | CountSketchEnvelope) -> Iterator[Spent]:
+    counters, events = mechanism.public.parts or 1, mechanism.public.max_events or 1
+    return cases.envelope(mechanism.plan, mechanism.budget.epsilon, counters, events)
+
+
+def _correlated(mechanism: CorrelatedSparseHistogram) -> Iterator[Spent]:
+    """Two keys that stay, are raised or isolated, around the threshold and far above it."""
+    noise = Halves(mechanism.own, mechanism.shared, 2 * mechanism.threshold)
+    for base in (1, mechanism.threshold, 2 * mechanism.threshold):
+        for spent, pair in divergences(noise, PAIR.candidates or 0, mechanism.budget.epsilon, base):
+            yield Spent(spent, pair)
+
+
+def _key_rounds(mechanism: KeySelection) -> Iterator[Spent]:
+    return cases.key_rounds(mechanism.rounds, SETS.moved or 1, mechanism.budget.epsilon)
+
+
+Cases = Callable[[Any], Iterator[Spent]]
+# The public numbers (and whatever else a mechanism is made of), and the function that yields what it spends.
+CASES: dict[type, tuple[tuple[object, ...], Cases]] = {
+    FloorRelease: ((SKETCH,), lambda own: cases.floor(noisy(own))),
+    PrivateMisraGries: ((SKETCH,), lambda own: cases.shared(noisy(own), 0)),
+    PrivateMisraGriesPaper: ((SKETCH,), lambda own: cases.shared(noisy(own), 0)),
+    PrivateMisraGriesStandard: ((SKETCH,), lambda own: cases.shared(noisy(own), 1, SKETCH.candidates)),
+    ChanRelease: ((SKETCH,), lambda own: cases.together(noisy(own), SKETCH.candidates or 1)),
+    BoundedLengthRelease: ((SKETCH,), cases.bounded_length),
+    ShardRelease: ((SKETCH,), cases.shards),
+    LaplaceThreshold: ((Public(),), lambda own: cases.one_key(noisy(own))),
+    TruncatedGeometric: ((Public(),), lambda own: cases.geometric(own.noise, own.budget)),
+    PublicFloorRelease: ((SKETCH,), lambda own: cases.geometric(own.noise, own.budget)),
+    PrivateSample: ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget)),
+    PrivateSampleKeys: ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget, keys_only=True)),
+    GaussianSparseHistogram: (
+        (TOGETHER,),
+        lambda own: cases.many_keys(own.noise, own.threshold, own.budget.epsilon, MOVED),
+    ),
+    CorrelatedSparseHistogram: ((PAIR,), _correlated),
+    EventKeys: ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget, keys_only=True)),
+    SteeredSelection: ((SETS,), _key_rounds),
+    KeySips: ((SETS,), _key_rounds),
+    WeightedGaussian: ((SETS,), _key_rounds),
+    LaplaceManyKeys: ((TOGETHER,), lambda own: cases.together(noisy(own), MOVED)),
+    PureRelease: ((DOMAIN,), lambda own: cases.largest(own.noise, 3, own.budget.epsilon)),
+    BoundedPureRelease: ((DOMAIN,), lambda own: cases.largest(own.noise, 1, own.budget.epsilon)),
+    NoisyCells: ((Public(),), _cells),
+    CountMinEnvelope: ((SKETCH,), _envelope),
+    CountSketchEnvelope: ((SKETCH,), _envelope),
+    HierarchyRelease: (
+        (TREE,),
+        lambda own: cases.path(own.noise, own.threshold, HEIGHT + 1, own.budget.epsilon),
+    ),
+    LevelFloorRelease: ((TREE,), _levels),
+    NodeRelease: (
+        (replace(TREE, moved=MOVED),),
+        lambda own: cases.many_keys(own.noise, own.threshold, own.budget.epsilon, MOVED),
+    ),
+    ChosenBound: (
+        (RANKED, 2),
+        lambda own: cases.many_keys_geometric(own.table_mechanism.noise, own.budget.epsilon, 2),
+    ),
+    GroupRelease: (
+        (USERS, FloorRelease),
+        lambda own: cases.user(noisy(own.each), USERS.unit.rows, own.budget),
+    ),
+}

@@ -1,1 +1,0 @@
-"""`hushcount ldp`: campaigns in which every user randomises their own report."""

@@ -1,1 +1,0 @@
-"""Commands that publish: top, tree, sample, oracle."""

@@ -1,0 +1,126 @@
+"""Commands for sketch files: sketch, merge, release, inspect."""
+
+from __future__ import annotations
+
+import click
+
+from hushcount import signals
+from hushcount.cli import options, show
+from hushcount.jobs.choices import USER_KINDS
+
+SKETCH = """\b
+Example:
+  hushcount sketch monday.parquet --column query -o monday.hc
+  hushcount sketch monday.parquet --column query --user account --max-keys 8 -o monday.hc
+  hushcount release monday.hc --epsilon 1 --delta 1e-8
+"""
+MERGE = f"""\b
+Example:
+  hushcount merge europe.hc asia.hc -o world.hc
+
+{options.VERBS}
+"""
+RELEASE = f"""\b
+Example:
+  hushcount release monday.hc --epsilon 1 --delta 1e-8 --output monday.csv
+  hushcount release europe.hc asia.hc --epsilon 1 --delta 1e-8
+
+{options.VERBS}
+"""
+INSPECT = """\b
+Example:
+  hushcount inspect monday.hc
+"""
+KIND = options.choice(
+    "--kind",
+    "How to count; the memory of exact counts grows with the keys, and user-misra-gries needs --user.",
+    USER_KINDS,
+    default=USER_KINDS[0],
+)
+OUTPUT = options.text("--output -o PATH", "The sketch file to write.", required=True)
+
+
+@click.command(epilog=SKETCH)
+@options.options(options.FILE, *options.SOURCE, *options.BOUNDED, options.COUNTERS, KIND)
+@options.options(options.CHECKPOINT, OUTPUT)
+def sketch(output: str, kind: str, counters: int, checkpoint: str | None, **values: object) -> None:
+    """Count the keys of FILE into a sketch file, without noise.
+
+    The sketch file is raw data: it is written for its owner only (0600) and must not be published.
+    A public bound on the number of events is for the release, which checks it.
+    """
+    from hushcount.jobs.sketch_files import sketch_request, write_sketch
+
+    request = sketch_request(options.data(values), kind)
+    signals.leaves(signals.NOTHING)
+    with show.progress_bar() as progress:
+        write_sketch(request, output, kind=kind, counters=counters, checkpoint=checkpoint, progress=progress)
+    show.warn(f"{output} is raw data, not a release: do not publish it.")
+
+
+@click.command(epilog=MERGE)
+@click.argument("sketches", nargs=-1, required=True)
+@OUTPUT
+def merge(sketches: tuple[str, ...], output: str) -> None:
+    """Add up raw sketch files of different data into one file, which is raw data too.
+
+    No event, and of sketches of users no user, may be in two of them: hushcount cannot check it.
+    The sketches must be of one kind, size and column.
+    """
+    from hushcount.jobs.sketch_files import merge_sketches
+
+    show.say(("Assumes", (merge_sketches(sketches, output),)))
+    show.warn(f"{output} is raw data, not a release: do not publish it.")
+
+
+@click.command(epilog=RELEASE)
+@click.argument("sketch", nargs=-1, required=True)
+@options.options(*options.RELEASE)
+def release(sketch: tuple[str, ...], style: str | None, **values: object) -> None:
+    """Publish the most frequent keys of the file SKETCH with differential privacy.
+
+    Several files must cover disjoint data, split by an attribute of the event such as its user or
+    its country, and not by row number. Every release of a sketch spends its budget again.
+    """
+    from hushcount.jobs.settings import ReleaseSettings, taken
+    from hushcount.jobs.sketch_files import release_sketches
+    from hushcount.jobs.trust.dry_run import dry_release
+    from hushcount.jobs.trust.spending import Spending
+
+    settings, spending = taken(ReleaseSettings, values), taken(Spending, values)
+    if values["dry_run"]:
+        show.show_dry_run(dry_release(sketch, settings, spending), style)
+        return
+    signals.leaves(signals.NOTHING)
+    show.show_release(release_sketches(sketch, settings, spending), style, settings.limit)
+
+
+@click.command(epilog=INSPECT)
+@click.argument("sketch")
+@options.flag("--json as_json", "Print one JSON object.")
+def inspect(sketch: str, as_json: bool) -> None:
+    """Describe the file SKETCH, a sketch of any kind or an oracle, to its owner.
+
+    A sketch is raw data, and so is its description: neither is private. No key is shown. An oracle
+    may be published.
+    """
+    from hushcount.jobs.sketch_files import inspect_oracle, inspect_sketch, is_oracle
+
+    kind = "oracle" if is_oracle(sketch) else "sketch"
+    facts = inspect_oracle(sketch) if kind == "oracle" else inspect_sketch(sketch)
+    if kind == "sketch":
+        show.warn("Raw data, not a release: publish neither the file nor these lines.")
+    if as_json:
+        show.print_json({"hushcount": 1, "kind": kind, kind: facts})
+        return
+    show.print_facts({name.replace("_", " "): _words(value) for name, value in facts.items()})
+
+
+def _words(value: object) -> str:
+    """Return a value in words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple | list):
+        words = [str(each) for each in value]
+        return (" " if all(each.endswith(".") for each in words) else ", ").join(words)
+    return "none" if value is None else str(value)

@@ -1,1 +1,0 @@
-"""Commands for sketch files: sketch, release, inspect."""

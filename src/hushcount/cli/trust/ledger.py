@@ -1,0 +1,204 @@
+"""`hushcount ledger`: budgets that cannot be overspent, their history, and how to check it."""
+
+from __future__ import annotations
+
+import click
+
+from hushcount.cli import show
+from hushcount.cli.options import options
+from hushcount.cli.trust.ledger_tables import print_datasets, print_history, rounded
+from hushcount.errors import LedgerError
+
+EPILOG = """\b
+Example:
+  hushcount ledger init spent.db --dataset searches --epsilon 1 --delta 1e-6
+  hushcount ledger show spent.db
+  hushcount ledger history spent.db --dataset searches
+  hushcount ledger verify spent.db
+"""
+UNITS = ("event", "user", "user-window")
+LEDGER = click.argument("ledger", envvar="HUSHCOUNT_LEDGER")
+DATASET = click.option("--dataset", required=True, metavar="NAME", help="The data that the budget is for.")
+ONE_DATASET = click.option("--dataset", metavar="NAME", help="Only this dataset.")
+EPSILON = click.option(
+    "--epsilon",
+    metavar="E",
+    help="Limit on the privacy loss of all releases together, such as 1.",
+)
+RHO = click.option(
+    "--rho", metavar="R", help="In place of --epsilon: what Gaussian releases may spend together, in zCDP."
+)
+DELTA = click.option(
+    "--delta", required=True, metavar="D", help="Probability with which that limit may fail, such as 1e-6."
+)
+SLACK = click.option(
+    "--slack",
+    metavar="S",
+    help="Part of --delta that pays for adding up many small releases. Default: half of it; 0 suits a few"
+    " large releases.",
+)
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object, with numbers as texts, exactly as stored."
+)
+
+
+@click.group(epilog=EPILOG)
+def ledger() -> None:
+    """Keep budgets that cannot be overspent.
+
+    A ledger is a file (LEDGER), or a PostgreSQL database that a team shares (postgresql://...). It has
+    a budget for each dataset. Commands that draw noise take --ledger and --dataset: they record what
+    they spend before they read data, and stop if the budget does not allow it.
+    """
+
+
+@ledger.command()
+@LEDGER
+@options(DATASET, EPSILON, RHO, DELTA)
+@click.option(
+    "--unit",
+    type=click.Choice(UNITS),
+    default=UNITS[0],
+    metavar="|".join(UNITS),
+    show_default=True,
+    help="What is protected: one event, one user, or the rows of one user in one cell of time.",
+)
+@click.option("--cell", metavar="LENGTH", help="Length of a cell for --unit user-window, such as 1d or 6h.")
+@click.option("--time-zone", metavar="ZONE", help="Zone on whose clocks cells begin, as Europe/Zurich (UTC).")
+@options(SLACK, JSON)
+def init(as_json: bool, ledger: str, dataset: str, **terms: str) -> None:
+    """Give a dataset its budget, and make LEDGER if there is none.
+
+    The budget holds for all releases together, also if each is chosen after the earlier ones were seen.
+    """
+    from hushcount.jobs.trust.ledger import BudgetLedger
+
+    print_datasets([BudgetLedger(ledger).init(dataset, **terms)], as_json)
+
+
+@ledger.command()
+@LEDGER
+@options(DATASET, EPSILON, RHO, DELTA, SLACK, JSON)
+def grant(as_json: bool, ledger: str, dataset: str, **terms: str) -> None:
+    """Add a budget to a dataset.
+
+    What is promised becomes weaker: the epsilons and deltas of both budgets add up.
+    """
+    from hushcount.jobs.trust.ledger import BudgetLedger
+
+    print_datasets([BudgetLedger(ledger).grant(dataset, **terms)], as_json)
+
+
+@ledger.command(name="show")
+@LEDGER
+@options(ONE_DATASET, JSON)
+def show_(ledger: str, dataset: str | None, as_json: bool) -> None:
+    """Show what each dataset may spend, has spent and has left.
+
+    If releases are of windows of time, this is what was spent of the instant of which most was spent.
+    What is left is the largest single release that would be allowed now.
+    """
+    from hushcount.jobs.trust.ledger import BudgetLedger
+
+    print_datasets(BudgetLedger(ledger).show(dataset), as_json)
+
+
+@ledger.command()
+@LEDGER
+@options(DATASET, JSON)
+def history(ledger: str, dataset: str, as_json: bool) -> None:
+    """List all entries of a dataset, oldest first."""
+    from hushcount.jobs.trust.ledger import BudgetLedger
+
+    entries = BudgetLedger(ledger).history(dataset)
+    if as_json:
+        show.print_json({"entries": entries})
+        return
+    print_history(entries)
+
+
+@ledger.command()
+@LEDGER
+@click.option("--witness", metavar="FILE", help="An earlier export, of which LEDGER must be a continuation.")
+def verify(ledger: str, witness: str | None) -> None:
+    """Check that LEDGER is intact: chain, sums, answers, and that it was not rolled back.
+
+    The witness LEDGER.head is always checked. Exit code 1 means that the ledger is not intact.
+    """
+    from hushcount.jobs.trust.ledger import BudgetLedger
+
+    problems = BudgetLedger(ledger).verify(witness)
+    for problem in problems:
+        show.warn(problem)
+    if problems:
+        raise LedgerError("The ledger is not intact.")
+    click.echo("The ledger is intact.")
+
+
+@ledger.command()
+@LEDGER
+@click.option("--output", "-o", required=True, metavar="FILE", help="Where to write the JSON file.")
+def export(ledger: str, output: str) -> None:
+    """Write all entries to a file: a witness for `verify`, which may be published.
+
+    Neither answers nor anything about the data are in it.
+    """
+    from hushcount.jobs.trust.ledger import BudgetLedger
+
+    BudgetLedger(ledger).export(output)
+    show.say(("Export", (f"{output} has all entries. Keep it where LEDGER cannot be changed.",)))
+
+
+@ledger.command()
+@click.argument("ledger", required=False, envvar="HUSHCOUNT_LEDGER")
+@click.option(
+    "--dataset", metavar="NAME", help="Charge the schedule to this dataset; without it, only compute."
+)
+@click.option("--name", default="schedule", metavar="NAME", show_default=True, help="Its runs are NAME/....")
+@click.option("--releases", type=int, required=True, metavar="N", help="How many releases, such as 365.")
+@click.option("--epsilon", metavar="E", help="Largest epsilon of one release.")
+@click.option(
+    "--rho", metavar="R", help="With --mechanism, in place of --epsilon: rho (zCDP) of one release."
+)
+@click.option("--delta", required=True, metavar="D", help="Largest delta of one release.")
+@click.option("--total-delta", required=True, metavar="T", help="Delta of all of them together.")
+@click.option(
+    "--mechanism",
+    metavar="NAME",
+    help="All releases have the noise of this mechanism, which costs less than other noise of this epsilon.",
+)
+@click.option(
+    "--counts",
+    type=int,
+    metavar="L",
+    help="With --mechanism: noisy counts that one unit changes, such as --max-keys of exact counts, the"
+    " counters of a sketch of users, the depth of an oracle, or the height of a tree and 1.",
+)
+@JSON
+def schedule(as_json: bool, ledger: str | None, dataset: str | None, name: str, **asked: object) -> None:
+    """Compute, and charge up front, a fixed number of equal releases.
+
+    A number of releases that is fixed beforehand costs less than the same releases chosen one by one. Runs
+    with --run-id NAME/... belong to it and cost nothing more.
+    """
+    from hushcount.jobs.trust.ledger import BudgetLedger, Cost
+    from hushcount.jobs.trust.schedules import Releases
+
+    plan = Releases(**asked).schedule(name)  # type: ignore[arg-type]
+    if dataset is not None and ledger is None:
+        raise click.UsageError("--dataset needs LEDGER.")
+    charged = ledger is not None and dataset is not None
+    found = BudgetLedger(str(ledger)).schedule(str(dataset), plan) if charged else Cost(plan)
+    cost = found.to_dict()
+    if as_json:
+        show.print_json(cost)
+        return
+    each = {name: f"{name} {asked[name]}" for name in ("epsilon", "rho", "delta") if asked[name] is not None}
+    show.print_facts(
+        {
+            "releases": f"{asked['releases']}, each with {' and '.join(each.values())}",
+            "together": f"epsilon {rounded(cost['epsilon'])} at delta {cost['delta']}",
+            "added up": f"epsilon {rounded(cost['basic_epsilon'])}",
+            "charged": f"to {dataset}" if charged else "nothing: this was a computation",
+        }
+    )

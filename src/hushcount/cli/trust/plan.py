@@ -1,0 +1,145 @@
+"""`hushcount plan`: what a table will hold, before any data are read."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+from hushcount.cli.show import print_json, say
+
+if TYPE_CHECKING:
+    from hushcount.jobs.trust.outlook import Outlook, TablePlan
+
+BAR_CELLS = 24
+EPILOG = """\b
+Example:
+  hushcount plan --rows 1e6 --epsilon 1 --delta 1e-8
+"""
+
+
+class Whole(click.ParamType[int]):
+    """A whole number, which may be written as 1e6."""
+
+    name = "whole number"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number, or fail with the rule."""
+        text = str(value)
+        with suppress(ValueError, OverflowError):
+            number = int(text) if text.isdigit() else float(text)
+            if number == int(number):
+                return int(number)
+        return self.fail("must be a whole number such as 1000000 or 1e6.", param, ctx)
+
+
+WHOLE = Whole()
+
+
+@click.command(epilog=EPILOG)
+@click.option("--rows", type=WHOLE, required=True, metavar="N", help="Number of rows that you expect.")
+@click.option(
+    "--epsilon",
+    type=float,
+    metavar="E",
+    help="Limit on the privacy loss, such as 1; a --want option finds it instead.",
+)
+@click.option("--rho", type=float, metavar="R", help="In place of --epsilon, for users: the budget in zCDP.")
+@click.option(
+    "--delta",
+    type=float,
+    required=True,
+    metavar="D",
+    help="Probability with which that limit may fail, such as 1e-8.",
+)
+@click.option(
+    "--keys",
+    metavar="ZIPF|FILE",
+    default="zipf:1.1:1000000",
+    show_default=True,
+    help="How often keys may occur: zipf:EXPONENT:KEYS, or as in the .json of an earlier release.",
+)
+@click.option("--user", is_flag=True, help="Protect users, not events, as top does; needs --max-keys.")
+@click.option("--max-keys", type=int, metavar="M", help="Keep at most M different keys of each user.")
+@click.option(
+    "--users", type=WHOLE, metavar="U", help="Number of users, to estimate how many rows --max-keys keeps."
+)
+@click.option("--exact", is_flag=True, help="Count every key exactly, on disk: the default with --max-keys.")
+@click.option(
+    "--counters", type=int, metavar="K", help="Counters kept in memory (131072), for users too, as for top."
+)
+@click.option("--mechanism", metavar="NAME", help="How noise is added, as for top.")
+@click.option("--max-events", type=WHOLE, metavar="N", help="A public bound on the number of events.")
+@click.option(
+    "--domain",
+    metavar="FILE|A..B",
+    help="All keys that can occur, known to everybody, as for top; requires --delta 0.",
+)
+@click.option(
+    "--want-count",
+    type=WHOLE,
+    metavar="C",
+    help="Find the smallest epsilon that publishes keys of C events reliably.",
+)
+@click.option("--want-keys", type=WHOLE, metavar="N", help="Find the smallest epsilon that publishes N keys.")
+@click.option(
+    "--want-error",
+    type=WHOLE,
+    metavar="W",
+    help="Find the smallest epsilon for counts within W of the truth.",
+)
+@click.option("--plot", metavar="PATH", help="Also draw the keys published by epsilon: .svg or .html.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def plan(rows: int, plot: str | None, as_json: bool, user: bool, **asked: object) -> None:
+    """Tell what a table will hold, before any data are read.
+
+    From the number of rows and how often keys occur, the calibration of the mechanism tells how many keys
+    will be published, from which count on, and how far counts will lie from the truth. Nothing is spent.
+    """
+    from hushcount.jobs.trust.plan import plan as planned
+    from hushcount.jobs.trust.plan_page import write_plan
+
+    if user and asked["max_keys"] is None:
+        raise click.UsageError("--user needs --max-keys M, the most keys of each user that are kept.")
+    found = planned(rows, **asked)  # type: ignore[arg-type]
+    if plot is not None:
+        write_plan(found, plot)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    say(("Plan", found.sentences))
+    _show("epsilon", found.by_epsilon, found)
+    if found.by_max_keys:
+        _show("max keys", found.by_max_keys, found)
+
+
+def _show(name: str, rows: tuple[Outlook, ...], found: TablePlan) -> None:
+    """Print a table over epsilon or over the keys of a user; the row asked for stands out."""
+    header = (name, "keys", "from a count of", "error")
+    cells = [_cells(name, each) for each in rows]
+    if not sys.stdout.isatty():
+        for row in (header, *cells):
+            click.echo("\t".join(row))
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, highlight=False)
+    for title in header:
+        table.add_column(title, justify="right")
+    table.add_column("")
+    largest = max(each.expected_keys for each in rows)
+    for each, row in zip(rows, cells, strict=True):
+        bar = "█" * round(BAR_CELLS * each.expected_keys / largest) if largest else ""
+        same = each.epsilon == found.epsilon and each.max_keys == found.outlook.max_keys
+        table.add_row(*row, bar, style="bold" if same else "")
+    Console(markup=False, emoji=False).print(table)
+
+
+def _cells(name: str, outlook: Outlook) -> tuple[str, ...]:
+    """Return the cells of a row."""
+    first = f"{outlook.epsilon:.4g}" if name == "epsilon" else str(outlook.max_keys)
+    return first, f"{outlook.expected_keys:,.0f}", f"{outlook.smallest_count:,}", f"{outlook.error:,}"

@@ -1,0 +1,155 @@
+"""Prefixes of IPv4 and IPv6 addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from hushcount.errors import ParameterError
+from hushcount.hierarchies._kernels.addresses import parse_ipv4, parse_ipv6
+from hushcount.hierarchies._kernels.levels import shared_bits
+from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, checked_octets, with_nulls
+
+if TYPE_CHECKING:
+    from hushcount.compiled.arrays import Mask, Octets, Words
+    from hushcount.hierarchies.base import Levels
+
+WIDTH = 16  # bytes of an IPv6 address
+LEAF = pa.binary(WIDTH)
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses(Hierarchy):
+    """Prefixes of addresses of `bits` bits, `step` bits longer at each level."""
+
+    step: int
+    form: ClassVar[str]
+    bits: ClassVar[int]
+    steps: ClassVar[tuple[int, ...]]
+
+    def __post_init__(self) -> None:
+        if type(self.step) is not int or self.step not in self.steps:
+            *first, last = map(str, self.steps)
+            allowed = f"{', '.join(first)} or {last}"
+            raise ParameterError(f"{self.form} must have steps of {allowed} bits, got {self.step!r}.")
+
+    @property
+    def name(self) -> str:
+        """The form and the step, such as ipv4/8."""
+        return f"{self.form}/{self.step}"
+
+    @property
+    def height(self) -> int:
+        """How many steps an address is below the root."""
+        return self.bits // self.step
+
+    def possible(self, level: int) -> int:
+        """Return how many prefixes of this length there are."""
+        return 1 << level * self.step
+
+    def _label(self, leaf: int | bytes, level: int) -> str:
+        """Return a prefix such as 10.0.0.0/8; a whole address without its length."""
+        number = leaf if isinstance(leaf, int) else int.from_bytes(leaf)
+        length = level * self.step
+        below = self.bits - length
+        address = ip_address((number >> below << below).to_bytes(self.bits // 8))
+        return str(address) if length == self.bits else f"{address}/{length}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ipv4(Addresses, IntegerHierarchy):
+    """Prefixes of IPv4 addresses, `step` bits longer at each level.
+
+    Keys are text of four decimal numbers without leading zeros, whole numbers below 2^32, or four bytes in
+    network order (binary of width 4).
+
+    >>> hierarchy = Ipv4(8)
+    >>> leaves = hierarchy.leaves(pa.array(["10.1.2.3", "10.01.2.3"]))
+    >>> leaves.to_pylist(), hierarchy.labels(leaves[:1], [2]).to_pylist()
+    ([167838211, None], ['10.1.0.0/16'])
+    """
+
+    step: int = 8
+    form = "ipv4"
+    bits = 32
+    steps = (8, 4, 1)
+
+    @property
+    def shifts(self) -> Words:
+        """How many bits are cleared at each level."""
+        return np.arange(self.bits, -1, -self.step, dtype=np.int64).astype(np.uint64)
+
+    def _read(self, keys: pa.Array) -> pa.Array:
+        """Return addresses as numbers; null if a key is none."""
+        if pa.types.is_integer(keys.type):
+            numbers = keys.fill_null(0).to_numpy(zero_copy_only=False)
+            good = (numbers >= 0) & (numbers < 1 << self.bits)
+            return with_nulls((numbers.astype(np.uint64), good), keys)
+        read = checked_octets(keys, self.name, "text, whole numbers or four bytes")
+        if keys.type == pa.binary(4):
+            data = read.data[int(read.offsets[0]) : int(read.offsets[-1])]
+            packed = np.frombuffer(data.tobytes(), ">u4").astype(np.uint64)
+            return with_nulls((packed, np.ones(len(packed), np.bool_)), keys)
+        return with_nulls(parse_ipv4(read.data, read.offsets), keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Ipv6(Addresses):
+    """Prefixes of IPv6 addresses, `step` bits longer at each level.
+
+    Keys are text in any of the usual forms (a double colon, a dotted IPv4 address at the end, either case;
+    no zone), or 16 bytes in network order (binary of width 16).
+
+    >>> hierarchy = Ipv6(16)
+    >>> leaves = hierarchy.leaves(pa.array(["2001:DB8::1"]))
+    >>> hierarchy.labels(leaves.take([0, 0]), [2, 8]).to_pylist()
+    ['2001:db8::/32', '2001:db8::1']
+    """
+
+    step: int = 16
+    form = "ipv6"
+    bits = 128
+    steps = (16, 8, 4)
+
+    @property
+    def leaf_type(self) -> pa.DataType:
+        """Addresses are 16 bytes."""
+        return LEAF
+
+    def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
+        """Return the prefixes of addresses at one level, as their lowest addresses."""
+        kept = np.packbits(np.arange(self.bits) < level * self.step)
+        return _array(_rows(leaves) & kept, None)
+
+    def _shared(self, leaves: pa.Array, before: pa.Scalar | None) -> Levels:
+        """Compare the bits of addresses with the ones before them."""
+        first = bytes(WIDTH) if before is None else before.as_py()
+        levels: Levels = shared_bits(_rows(leaves), np.frombuffer(first, np.uint8), self.step)
+        return levels
+
+    def _read(self, keys: pa.Array) -> pa.Array:
+        """Return addresses as bytes; null if a key is none."""
+        if keys.type == LEAF:
+            return keys
+        read = checked_octets(keys, self.name, "text or 16 bytes")
+        leaves, good = parse_ipv6(read.data, read.offsets)
+        return _array(leaves, good & keys.is_valid().to_numpy(zero_copy_only=False))
+
+
+def _rows(leaves: pa.Array) -> Octets:
+    """Return the bytes of an array, 16 in each row."""
+    if not len(leaves):
+        return np.empty((0, WIDTH), np.uint8)
+    start = leaves.offset * WIDTH
+    data = np.frombuffer(leaves.buffers()[1], np.uint8, len(leaves) * WIDTH, start)
+    return data.reshape(-1, WIDTH)
+
+
+def _array(rows: Octets, good: Mask | None) -> pa.Array:
+    """Return rows of bytes as an array, null if a row is not good."""
+    valid = None if good is None else pa.array(good).buffers()[1]
+    return pa.Array.from_buffers(LEAF, len(rows), [valid, pa.py_buffer(np.ascontiguousarray(rows))])

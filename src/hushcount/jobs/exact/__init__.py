@@ -1,0 +1,1 @@
+"""Tables of exact counts, which are made on disk."""

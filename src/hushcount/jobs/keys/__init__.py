@@ -1,0 +1,1 @@
+"""Keys without counts: which keys exist."""

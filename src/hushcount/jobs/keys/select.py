@@ -1,0 +1,204 @@
+"""`keys`: which keys exist, without counts, from data to a private list in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hushcount.errors import ParameterError
+from hushcount.files.atomic import PathLike
+from hushcount.jobs.choices import SELECTIONS
+from hushcount.jobs.keys.sets import UserSets
+from hushcount.jobs.request import Progress, Request
+from hushcount.jobs.run import Running, TableAsk, run
+from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
+from hushcount.keys.plain import MAX_KEY_BYTES
+from hushcount.mechanisms.keys.calibration import UNIT
+from hushcount.mechanisms.keys.selection import EventKeys
+from hushcount.mechanisms.registry import EVERY_MECHANISM
+from hushcount.privacy import Budget, check_count, check_delta, unwarned
+from hushcount.releases.accuracy import Counted
+from hushcount.sources.duckdb.bounding import DistinctPairs
+
+if TYPE_CHECKING:
+    from hushcount.jobs.run import Releasing
+    from hushcount.keys.memory import Data
+    from hushcount.releases.key_list import KeyList
+    from hushcount.releases.release import Release
+    from hushcount.shapes import Sketch
+
+LARGEST = 1000
+PARTS = Counted("keys", "Only keys are published: no count, no order by frequency.")
+
+
+def keys(
+    data: Data = None,
+    *,
+    epsilon: float,
+    delta: float,
+    column: str | Sequence[str] | None = None,
+    user: str | None = None,
+    max_keys: int | None = None,
+    method: str | None = None,
+    format: str | None = None,  # noqa: A002
+    key_type: str = "auto",
+    sql: str | None = None,
+    max_key_bytes: int = MAX_KEY_BYTES,
+    on_bad: str = "drop",
+    limit: int | None = None,
+    output: PathLike | None = None,
+    report: PathLike | None = None,
+    progress: Progress | None = None,
+    allow_large_delta: bool = False,
+    ledger: PathLike | None = None,
+    dataset: str | None = None,
+    run_id: str | None = None,
+    again: bool = False,
+    window: str | None = None,
+    time: str | None = None,
+    time_zone: str | None = None,
+) -> KeyList:
+    """Publish which keys exist, without counts, with (epsilon, delta)-differential privacy.
+
+    With `user` it protects one user, who may hold many keys; without it, one event. More keys are published
+    than a table with counts could hold at the same budget.
+
+    Parameters
+    ----------
+    data : path, frame, array or iterable, optional
+        What to read: a file, folder or glob ("-" for standard input), a pandas or polars frame, an Arrow
+        table, an array, or an iterable of keys. Leave it out with `sql`.
+    epsilon : float
+        Limit on the privacy loss, such as 1; smaller is more private and noisier.
+    delta : float
+        Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.
+    column : str or list of str, optional
+        The column of the keys; a list takes combinations of columns. The only column need not be named.
+    user : str, optional
+        The column that tells whose row it is.
+    max_keys : int, optional
+        With `user`: keep at most this many different keys of each user (1000), chosen by a keyed hash.
+    method : {"steered", "sips", "weighted"}, optional
+        With `user`: how the weight of users is spread over their keys. "steered" (the default) finds most
+        keys if users hold five or more each.
+    format : str, optional
+        The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
+    key_type : {"auto", "text", "int"}
+        How keys are read; keys of CSV and JSON files are text unless this is "int".
+    sql : str, optional
+        A DuckDB query whose rows are read in place of `data`.
+    max_key_bytes : int
+        The longest key, in bytes.
+    on_bad : {"drop", "fail"}
+        Drop malformed and too long keys, or stop at the first.
+    limit : int, optional
+        Keep at most this many keys, the first in their order; costs no privacy.
+    output : path, optional
+        Also write the keys: .csv, .tsv, .parquet or .json.
+    report : path, optional
+        Also write a page for people with everything in it: .html.
+    progress : callable, optional
+        `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
+    allow_large_delta : bool
+        Take a delta above 0.01, which protects almost nobody.
+    ledger : path or str, optional
+        A ledger, a file or postgresql://..., that is charged before data are read. Default: HUSHCOUNT_LEDGER.
+    dataset : str, optional
+        The dataset in the ledger whose budget pays.
+    run_id : str, optional
+        The name of the run. A retry with the same name gets the answer that was stored. Default: from the
+        question; data that cannot be recognised, such as frames, need one.
+    again : bool
+        Draw and pay anew although there is an answer.
+    window : str, optional
+        Read only rows of this time: a day such as "2026-11-15", or "FROM/TO", from FROM up to before TO.
+    time : str, optional
+        The column that tells when a row is from: times, or text as 2026-11-15T06:00:00Z.
+    time_zone : str, optional
+        The zone of `window` and of times that have none, such as "Europe/Zurich"; UTC without it.
+
+    Returns
+    -------
+    KeyList
+        The keys, sorted, with their guarantee.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule; nothing has been read then.
+    DataError
+        If the data cannot be read or used; nothing has been released then.
+
+    Examples
+    --------
+    >>> release = keys(["tea"] * 500 + ["milk"] * 300 + ["salt"], epsilon=1.0, delta=1e-6)
+    >>> release.table["key"].to_pylist()
+    ['milk', 'tea']
+    """
+    return keys_of(dict(locals()))
+
+
+def keys_of(values: Mapping[str, object]) -> KeyList:
+    """Do what the parameters of `keys` ask for."""
+    return run(*keys_job(values))  # type: ignore[return-value]
+
+
+def keys_job(values: Mapping[str, object]) -> tuple[KeysAsk, Running]:
+    """Return what `keys` is asked for."""
+    settings, request = taken(KeySettings, values), taken(Request, values)
+    running = taken(Running, values)
+    if settings.user is None:
+        new = partial(new_sketch, EventKeys.sketch, COUNTERS)
+        return KeysAsk(replace(request, ordered=False), settings, new, counted=PARTS), running
+    bound = DistinctPairs(settings.max_keys or LARGEST)
+    request = replace(request, bound=bound, with_users=True, progress=running.progress)
+    notes = (
+        f"Of each user at most {bound.largest} different keys are kept, picked by a keyed hash.",
+        f"Each user adds a weight to every key that they hold; the squares add up to at most {UNIT}^2.",
+    )
+    return KeysAsk(request, settings, partial(UserSets, bound.largest), notes, counted=PARTS), Running()
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeySettings(ReleaseSettings):
+    """Budget of a list of keys, and how users' weights are spread."""
+
+    user: str | None = None
+    max_keys: int | None = None
+    method: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.plot is not None:
+            raise ParameterError("plot cannot be combined with keys: there are no counts to draw.")
+        if self.user is None and self.max_keys is not None:
+            raise ParameterError("max_keys limits the keys of each user, so it needs user, a column.")
+        if self.user is None and self.method is not None:
+            raise ParameterError("method spreads the weight of users, so it needs user, a column.")
+        if self.max_keys is not None:
+            check_count("max_keys", self.max_keys)
+        if self.method is not None and self.method not in SELECTIONS:
+            raise ParameterError(f"method must be one of {', '.join(SELECTIONS)}, got {self.method}.")
+
+    def spent(self) -> Budget:
+        """Return what the list spends: there is none with delta = 0."""
+        return unwarned(self.loss, check_delta(self.delta))
+
+
+@dataclass(frozen=True)
+class KeysAsk(TableAsk):
+    """Keys without counts, of events or of users."""
+
+    command = "keys"
+    settings: KeySettings
+
+    def prepare(self) -> tuple[Sketch, Releasing[Release]]:
+        """Return what reads the keys, and the mechanism that selects them."""
+        sketch = self.new()
+        public, budget = sketch.public(), self.settings.budget
+        if self.settings.user is None:
+            return sketch, EventKeys(budget, public)  # type: ignore[return-value]
+        kind = EVERY_MECHANISM[f"keys-{self.settings.method or SELECTIONS[0]}"]
+        return sketch, kind(budget, public)  # type: ignore[return-value]

@@ -1,0 +1,264 @@
+"""`hc.Ledger`: budgets are made, added to, shown, checked and copied, in Python and by `hushcount ledger`."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+
+from hushcount.accounting import checks, inspection
+from hushcount.accounting.chain import read_witness
+from hushcount.accounting.decimals import Number, text, total
+from hushcount.accounting.filter import Filter
+from hushcount.accounting.inspection import Fields
+from hushcount.accounting.ledger import Ledger
+from hushcount.accounting.runs import EVENT, USER_WINDOW
+from hushcount.accounting.schedule import Schedule
+from hushcount.accounting.windows import cell_text
+from hushcount.errors import ParameterError
+from hushcount.files.atomic import PathLike, atomic_file
+from hushcount.stores.database import is_server, shown
+
+DAY = "1d"
+ONE_WAY = "Give epsilon, or rho for a budget in zero-concentrated differential privacy, but not both."
+LINE = (
+    "{dataset}: epsilon {spent[epsilon]} of {budget[epsilon]} and delta {spent[delta]} of {budget[delta]}"
+    " spent (releases: {releases}); one with epsilon at most {left[epsilon]} and delta at most"
+    " {left[delta]} would fit. Protects {protects}."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetTerms:
+    """A budget as it is asked for: numbers are taken as they are typed.
+
+    Parameters
+    ----------
+    epsilon, delta : str, int, float or Decimal
+        What all releases may spend together.
+    slack : str, int, float or Decimal, optional
+        The part of delta that pays for composing many releases; half of delta without it, 0 for few and
+        large releases.
+    rho : str, int, float or Decimal, optional
+        In place of epsilon: the rho (zCDP) that Gaussian releases may spend together.
+    """
+
+    epsilon: Number | None
+    delta: Number
+    slack: Number | None = None
+    rho: Number | None = None
+
+    def fixed(self) -> Filter:
+        """Return the budget with all that is fixed from it, or raise."""
+        if self.epsilon is not None and self.rho is None:
+            return Filter.fixed(self.epsilon, self.delta, self.slack)
+        if self.rho is None or self.epsilon is not None:
+            raise ParameterError(ONE_WAY)
+        return Filter.zcdp(self.rho, self.delta, self.slack)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a schedule costs, in two ways of adding up."""
+
+    schedule: Schedule
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers as texts."""
+        plan = self.schedule
+        return {
+            "name": plan.name,
+            "releases": str(plan.releases),
+            "each": {"epsilon": text(plan.each.epsilon), "delta": text(plan.each.delta)},
+            "basic_epsilon": text(total([plan.each.epsilon] * plan.releases)),
+            "epsilon": text(plan.whole.epsilon),
+            "delta": text(plan.whole.delta),
+        }
+
+
+class BudgetLedger:
+    """A ledger of privacy budgets, `hc.Ledger`: an SQLite file, or a PostgreSQL server that a team shares.
+
+    Releases take it as `ledger=`, with the name of a dataset. All numbers that it returns are texts, exactly
+    as they are stored.
+
+    Parameters
+    ----------
+    location : path or str
+        The path of the file, or the address of the server (postgresql://user@host/database).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import hushcount as hc
+    >>> ledger = hc.Ledger(f"{tempfile.mkdtemp()}/spent.db")
+    >>> ledger.init("searches", epsilon=1, delta=1e-6)["left"]
+    {'epsilon': '1', 'delta': '5e-7'}
+    >>> keys = ["tea"] * 500
+    >>> release = hc.top(keys, epsilon=0.3, delta=1e-8, ledger=ledger, dataset="searches", run_id="monday")
+    >>> ledger.show("searches")[0]["spent"]["epsilon"]
+    '0.3'
+    """
+
+    def __init__(self, location: PathLike) -> None:
+        self._location = os.fspath(location)
+
+    @classmethod
+    def open(cls, location: PathLike) -> BudgetLedger:
+        """Return the ledger at a place, or raise if there is none.
+
+        Parameters
+        ----------
+        location : path or str
+            The path of the file, or the address of the server.
+        """
+        found = cls(location)
+        found.show()
+        return found
+
+    def __fspath__(self) -> str:
+        return self._location
+
+    def __repr__(self) -> str:
+        return f"<Ledger at {shown(self._location)}>"
+
+    def __str__(self) -> str:
+        return "\n".join(LINE.format(**each) for each in self.show()) or f"{self!r} has no dataset."
+
+    def init(
+        self,
+        dataset: str,
+        *,
+        delta: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        slack: Number | None = None,
+        unit: str = EVENT,
+        cell: str | None = None,
+        time_zone: str | None = None,
+    ) -> Fields:
+        """Give a dataset its first budget; the ledger is made if there is none.
+
+        Parameters
+        ----------
+        dataset : str
+            The name of the data that the budget is for.
+        delta : str, int, float or Decimal
+            Probability with which the limit may fail, of all releases together.
+        epsilon : str, int, float or Decimal, optional
+            Limit on the privacy loss of all releases together.
+        rho : str, int, float or Decimal, optional
+            In place of epsilon: the rho (zCDP) that Gaussian releases may spend together.
+        slack : str, int, float or Decimal, optional
+            The part of delta that pays for composing many releases: half of it, unless given; 0 suits a few
+            large releases.
+        unit : {"event", "user", "user-window"}
+            What is protected: one event, one user, or the rows of one user in one cell of time.
+        cell : str, optional
+            The length of a cell for "user-window", such as "1d" (the default), "6h" or "1w".
+        time_zone : str, optional
+            The zone on whose clocks cells begin, such as "Europe/Zurich"; UTC without it.
+
+        Returns
+        -------
+        dict
+            What `show` tells of the dataset.
+
+        Raises
+        ------
+        LedgerError
+            If the dataset has a budget already.
+        """
+        wanted = DAY if cell is None and unit == USER_WINDOW else cell
+        if time_zone is not None and wanted is None:
+            raise ParameterError('time_zone is for the cells of unit="user-window".')
+        cells = None if wanted is None else cell_text(wanted, time_zone)
+        budget = BudgetTerms(epsilon, delta, slack, rho).fixed()
+        Ledger(self._location).init(dataset, budget, unit, cells)
+        return self.show(dataset)[0]
+
+    def grant(
+        self,
+        dataset: str,
+        *,
+        delta: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        slack: Number | None = None,
+    ) -> Fields:
+        """Add a budget to a dataset; the epsilons and deltas of all its budgets add up.
+
+        Parameters
+        ----------
+        dataset : str
+            A dataset of the ledger.
+        delta, epsilon, rho, slack
+            As in `init`.
+
+        Returns
+        -------
+        dict
+            What `show` tells of the dataset.
+        """
+        Ledger(self._location).grant(dataset, BudgetTerms(epsilon, delta, slack, rho).fixed())
+        return self.show(dataset)[0]
+
+    def show(self, dataset: str | None = None) -> list[Fields]:
+        """Return for each dataset its budget, what is spent, and the largest single release that is left.
+
+        Parameters
+        ----------
+        dataset : str, optional
+            Only this dataset.
+        """
+        return inspection.show(self._location, dataset)
+
+    def history(self, dataset: str) -> list[Fields]:
+        """Return the entries of a dataset, oldest first.
+
+        Parameters
+        ----------
+        dataset : str
+            A dataset of the ledger.
+        """
+        return inspection.history(self._location, dataset)
+
+    def verify(self, witness: PathLike | None = None) -> list[str]:
+        """Return a sentence for everything that is wrong with the ledger; none if it is intact.
+
+        Parameters
+        ----------
+        witness : path, optional
+            An earlier export, of which the ledger must be a continuation. The witness beside a file is always
+            asked.
+        """
+        head = f"{self._location}.head"
+        files = [] if is_server(self._location) or not os.path.exists(head) else [head]
+        if witness is not None:
+            files.append(os.fspath(witness))
+        return checks.verify(self._location, {file: read_witness(file) for file in files})
+
+    def export(self, output: PathLike) -> None:
+        """Write all entries to a JSON file, which may be published and is a witness for `verify`.
+
+        Parameters
+        ----------
+        output : path
+            The file.
+        """
+        content = json.dumps(inspection.export(self._location), ensure_ascii=False, indent=1)
+        with atomic_file(output) as stream:
+            stream.write(content.encode() + b"\n")
+
+    def schedule(self, dataset: str, plan: Schedule) -> Cost:
+        """Charge a schedule up front, and return what it costs.
+
+        Parameters
+        ----------
+        dataset : str
+            A dataset of the ledger.
+        plan : Schedule
+            A number of releases that is fixed beforehand, made by `planned`.
+        """
+        Ledger(self._location).schedule(dataset, plan)
+        return Cost(plan)

@@ -1,0 +1,83 @@
+"""Whether a ledger recorded a release: its chain must be whole, and hold the digest of what was stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from hushcount.accounting import inspection
+from hushcount.accounting.chain import broken_link, digest, first_hash
+from hushcount.errors import LedgerError
+from hushcount.releases.oracle import Oracle
+from hushcount.releases.release import KeyRelease, Release
+from hushcount.stores.database import shown
+
+if TYPE_CHECKING:
+    from hushcount.files.atomic import PathLike
+    from hushcount.releases.stored.documents import Stored
+
+
+CONFIDENCE = 0.95  # of releases as a ledger stores them; what is asked for is computed afterwards
+
+
+def exported(ledger: PathLike) -> Mapping[str, object]:
+    """Return the chains of a ledger: a file, a server, or what `ledger export` wrote of one."""
+    try:
+        with open(ledger, "rb") as file:
+            if file.read(1) == b"{":
+                file.seek(0)
+                return cast("Mapping[str, object]", json.load(file))
+    except OSError:
+        pass  # an address of a server is no file; what is neither is refused by the ledger itself
+    except ValueError:
+        raise LedgerError(f"{shown(ledger)} is not an exported ledger.") from None
+    return inspection.export(ledger)
+
+
+def recorded(release: Stored, chains: Mapping[str, object]) -> tuple[bool, str]:
+    """Return whether some entry holds the digest of the release as it was drawn, and a sentence."""
+    wanted = digest(_stored(release).to_json().encode("utf-8", "surrogatepass"))
+    try:
+        for dataset, entry in _entries(chains):
+            if entry.get("digest") == wanted:
+                if not _named(release, dataset, entry["run_id"]):
+                    return False, "The ledger recorded it for another dataset or run than the release states."
+                text = (
+                    f"The ledger recorded it: dataset {dataset}, run {entry['run_id']}, entry {entry['seq']}."
+                )
+                return True, text
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False, "The ledger is damaged: an entry is not on its chain."
+    cut = (
+        " Only the whole table is recorded, and rows of this one were cut."
+        if isinstance(release, Release) and not release.whole
+        else ""
+    )
+    return False, f"The ledger did not record this release.{cut}"
+
+
+def _named(release: Stored, dataset: str, run_id: object) -> bool:
+    """Return whether a release states this dataset and run, or none."""
+    stated = {} if release.made is None else release.made.options
+    return (stated.get("dataset", dataset), stated.get("run_id", run_id)) == (dataset, run_id)
+
+
+def _entries(chains: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the entries of every dataset with its name; raise ValueError for one that is not on its chain."""
+    for dataset in cast("list[Mapping[str, object]]", chains["datasets"]):
+        listed = cast("list[Mapping[str, str]]", dataset["entries"])
+        bodies = [json.loads(each["body"]) for each in listed]
+        links = [(int(each["seq"]), each["body"], each["hash"]) for each in listed]
+        if not bodies or broken_link(first_hash(bodies[0]["identity"]), links) is not None:
+            raise ValueError("chain")
+        yield from ((str(dataset["dataset"]), body) for body in bodies)
+
+
+def _stored(release: Stored) -> Stored:
+    """Return a release as it was stored, before anything was asked of it."""
+    made = None if release.made is None else replace(release.made, options={}, source_name=None)
+    if isinstance(release, Oracle | KeyRelease):
+        return replace(release, made=made)
+    return replace(release.at_confidence(CONFIDENCE), made=made)

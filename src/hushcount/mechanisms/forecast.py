@@ -1,0 +1,116 @@
+"""What a mechanism will publish, from its own calibration, before any data are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushcount.compiled.arrays import Floats
+from hushcount.errors import ParameterError
+from hushcount.noise.gaussian import DiscreteGaussian, Distribution
+from hushcount.noise.lattice import smallest_integer
+
+Tail = Callable[[Floats], Floats]
+"""Takes whole numbers m and returns P[Z >= m] for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyForecast:
+    """How likely a count is to be published, and how far it will lie from the truth.
+
+    A key is published where its count, or what it has above the floor of its sketch, plus noise reaches the
+    threshold.
+
+    Parameters
+    ----------
+    threshold : int
+        What the noisy value must reach.
+    deciding : callable
+        The tail of the noise that decides whether a key is published.
+    added : callable, optional
+        The tail of the noise in a published count; None if no counts are published.
+    above_floor : bool
+        Whether the value is what a key has above the floor of its sketch.
+    lowered : bool
+        Whether published counts are lower than the truth by that floor.
+    least_value : int
+        Smaller values are never published.
+    domain_size : int
+        How many keys can be published, if they are those of a public domain; otherwise 0.
+    most : int, optional
+        The largest number of keys that are published, if that is known.
+    every_key : bool
+        Whether anybody may ask for the count of any key, so that no threshold decides.
+    """
+
+    threshold: int
+    deciding: Tail
+    added: Tail | None
+    above_floor: bool = False
+    lowered: bool = False
+    least_value: int = 1
+    domain_size: int = 0
+    most: int | None = None
+    every_key: bool = False
+
+    def published(self, counts: Floats, floor: float) -> Floats:
+        """Return the probabilities with which keys of these counts are published.
+
+        Parameters
+        ----------
+        counts : array
+            True counts; fractions are rounded.
+        floor : float
+            The floor that the sketch is expected to reach.
+        """
+        values = np.rint(counts - floor if self.above_floor else counts)
+        return np.where(values >= self.least_value, self.deciding(self.threshold - values), 0.0)
+
+    def smallest(self, probability: float, floor: float) -> int:
+        """Return the smallest count that is published with at least this probability.
+
+        Parameters
+        ----------
+        probability : float
+            Below 1.
+        floor : float
+            The floor that the sketch is expected to reach.
+        """
+
+        def reached(count: int) -> bool:
+            return float(self.published(np.array([float(count)]), floor)[0]) >= probability
+
+        return max(smallest_integer(reached), 1)
+
+    def error(self, confidence: float, floor: float) -> int:
+        """Return what the error of a published count stays within, or raise if there are no counts.
+
+        Parameters
+        ----------
+        confidence : float
+            Of one count.
+        floor : float
+            The floor that the sketch is expected to reach.
+        """
+        added = self.added
+        if added is None:
+            raise ParameterError("Only keys are published, without counts, so no count can be wrong.")
+
+        def held(width: int) -> bool:
+            beyond, within = added(np.array([width + 1.0, -float(width)]))
+            return width >= 0 and float(beyond + 1 - within) <= 1 - confidence
+
+        return smallest_integer(held) + (round(floor) if self.lowered else 0)
+
+
+def noise_words(noise: Distribution) -> str:
+    """Return a distribution of noise in words.
+
+    >>> noise_words(DiscreteGaussian(2.5))
+    'discrete Gaussian of sigma 2.5'
+    """
+    if isinstance(noise, DiscreteGaussian):
+        return f"discrete Gaussian of sigma {float(noise.exact_sigma):g}"
+    return f"discrete Laplace of scale {float(1 / noise.exact_epsilon):g}"

@@ -1,0 +1,197 @@
+"""The users of every node of a hierarchy, each counted once per node, with Gaussian noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from hushcount.accounting.charges import Charge, Normal, probability_above
+from hushcount.compiled.arrays import Counts, Floats
+from hushcount.errors import ParameterError
+from hushcount.mechanisms.base import Claim
+from hushcount.mechanisms.forecast import KeyForecast, noise_words
+from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, conservative_tree
+from hushcount.mechanisms.hierarchy.totals import RELIABLE
+from hushcount.mechanisms.hierarchy.tree import TreeMechanism
+from hushcount.mechanisms.histograms.gaussian import sparse_histogram
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.tails import any_of
+from hushcount.privacy import LARGEST_COUNT
+from hushcount.releases.tree import TreeRelease
+from hushcount.shapes import NodeCounts
+
+if TYPE_CHECKING:
+    from hushcount.hierarchies.sorted_leaves import UserLeafBatch
+    from hushcount.noise.bits import Bits
+    from hushcount.privacy import Budget
+    from hushcount.releases.tree import TreeRows
+    from hushcount.shapes import Public
+
+BY_LEVEL, TREE = "by level", "tree"
+
+
+class NodeRelease(TreeMechanism[NodeCounts]):
+    """Noisy numbers of users of all nodes that reach the threshold; of them a tree, or a table by level.
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one user (or one event, if each is a user of its own).
+    Assumes: one user changes at most `moved` numbers by 1, all in the same direction.
+    Parameters: Z discrete Gaussian(sigma) on each number, histograms.gaussian.sparse_histogram; a public
+        threshold, not below the smallest private one. Residuals are post-processing.
+    Proof: docs/proofs/hierarchy/users.md, section 2. Checked by: tests/privacy/test_hierarchy_users.py
+    """
+
+    name = "hierarchy-users"
+    accepts = (NodeCounts,)
+    sketch = "leaves"
+    way_out = "give the data to hc.tree with user and max_keys"
+    claim = Claim(
+        "Gaussian noise on the count of every node",
+        "Each user, or event, counts once per node; one Gaussian threshold over all nodes is"
+        " (epsilon, delta)-DP.",
+        "docs/proofs/hierarchy/users.md",
+        (
+            "one unit changes at most as many counts as stated, each by 1 and all in the same direction",
+            "the leaf of a row is a function of its key",
+        ),
+    )
+    needs = ("height", "moved")
+
+    def __init__(
+        self, budget: Budget, public: Public, threshold: int | None = None, by_level: bool = False
+    ) -> None:
+        self.by_level = by_level
+        super().__init__(budget, public, threshold)
+
+    @property
+    def row(self) -> Budget:
+        """The whole budget: what changes together with one user is counted in `moved`."""
+        return self.budget
+
+    def calibrate(self) -> None:
+        """Set the noise, and the threshold: not below the smallest private one."""
+        moved = self.needed("moved")
+        found = sparse_histogram(self.budget.epsilon, self.budget.delta, moved)
+        self.noise, self.threshold = found.noise, self.asked or found.threshold
+        if self.threshold < found.threshold:
+            raise ParameterError(
+                f"threshold must be at least {found.threshold} if one user changes {moved} numbers at"
+                f" ({self.budget.epsilon:g}, {self.budget.delta:g}), got {self.asked}."
+            )
+
+    def finer_charge(self) -> Charge:
+        """Return the curve of the noise, and the probability that an isolated node is published."""
+        moved = self.needed("moved")
+        isolated = any_of(moved, float(self.noise.tail(self.threshold - 1)))
+        return Charge(probability_above(isolated), (Normal(self.noise.exact_sigma**2, moved),))
+
+    def parameters(self) -> dict[str, int | float | str]:
+        """Return the noise, how many numbers change together, and which table is made."""
+        known: dict[str, int | float | str] = {"noise": noise_words(self.noise)}
+        if self.public.unit.rows > 1:
+            known["max_keys"] = self.public.unit.rows
+        return {**known, "moved": self.needed("moved"), "table": BY_LEVEL if self.by_level else TREE}
+
+    def forecast(self) -> KeyForecast:
+        """Return which numbers of users will reach the threshold, the same at all levels."""
+
+        def tail(m: Floats) -> Floats:
+            return self.noise.tail(m.astype(np.int64))
+
+        return KeyForecast(self.threshold, tail, tail)
+
+    def draw(self, shape: NodeCounts, bits: Bits) -> TreeRelease:
+        """Publish the numbers that reach the threshold; memory grows with what is published only."""
+        levels = self._noisy_levels(shape, bits)
+        rows = conservative_tree(shape.hierarchy, levels, self.threshold)
+        error = NodeError(self.noise, self.threshold, self.by_level)
+        return self.tree(rows, shape.hierarchy, shape.unit, error)
+
+    def _noisy_levels(self, shape: NodeCounts, bits: Bits) -> NoisyLevels:
+        """Return the noisy numbers of all levels; in a table by level nothing is taken from an ancestor."""
+        hierarchy, height = shape.hierarchy, self.height
+        nodes: list[list[pa.Array]] = [[pa.array([], hierarchy.leaf_type)] for _ in range(height + 1)]
+        counts: list[list[Counts]] = [[np.zeros(0, np.int64)] for _ in range(height + 1)]
+        for level, leaves, users in _Sums(height).complete(shape.batches()):
+            noisy = users + self.noise.sample(len(users), bits)
+            published = noisy >= self.threshold
+            nodes[level].append(hierarchy.nodes(leaves.filter(pa.array(published)), level))
+            counts[level].append(noisy[published])
+        floor = LARGEST_COUNT if self.by_level else 0
+        below = zip(map(pa.concat_arrays, nodes[1:]), map(np.concatenate, counts[1:]), strict=True)
+        total = int(np.concatenate(counts[0]).sum())
+        return NoisyLevels(total, tuple(NoisyLevel(*level, floor) for level in below))
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Numbers of users of the nodes that sorted leaves walk through, complete once their last leaf is past.
+
+    `last` is the leaf before the next batch, and `waiting` are the numbers of the nodes above it so far.
+    """
+
+    height: int
+    waiting: Counts = field(init=False)
+    last: pa.Array | None = None
+
+    def __post_init__(self) -> None:
+        self.waiting = np.zeros(self.height + 1, np.int64)
+
+    def complete(self, batches: Iterator[UserLeafBatch]) -> Iterator[tuple[int, pa.Array, Counts]]:
+        """Yield levels, leaves that each stand for the node above them at this level, and its users."""
+        for batch in batches:
+            for level in range(self.height + 1):
+                yield from self._through(batch, level)
+            self.last = batch.leaves[-1:]
+        if self.last is not None:
+            for level in range(self.height + 1):
+                yield level, self.last, self.waiting[level : level + 1]
+
+    def _through(self, batch: UserLeafBatch, level: int) -> Iterator[tuple[int, pa.Array, Counts]]:
+        """Yield the nodes of one level that end in a batch; the number of the last one goes on waiting."""
+        begins = np.flatnonzero(batch.shared < level)
+        sums = np.concatenate(([0], np.cumsum(np.where(batch.known < level, batch.counts, 0))))
+        edges = sums[np.concatenate((begins, [len(batch.counts)]))]
+        if not len(begins):
+            self.waiting[level] += sums[-1]
+            return
+        first = self.waiting[level] + edges[0]
+        if self.last is not None:
+            yield level, self.last, np.array([first])
+        yield level, batch.leaves.take(pa.array(begins[:-1])), np.diff(edges)[:-1]
+        self.waiting[level] = edges[-1] - edges[-2]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeError:
+    """A total is the true number of users plus one noise; `by_level` says that residuals are totals."""
+
+    noise: DiscreteGaussian
+    threshold: int
+    by_level: bool
+
+    def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
+        """Return the bounds for one node chosen before seeing the result."""
+        width = self.noise.two_sided(1 - confidence)
+        return rows.totals - width, rows.totals + width
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """Say what the bounds are made of."""
+        width, reliable = self.noise.two_sided(1 - confidence), self.noise.least_tail(1 - RELIABLE)
+        residual = "residual is the total: no node takes anything from another."
+        if not self.by_level:
+            residual = (
+                "residual is the total without the totals of the nearest published descendants; whoever is"
+                " below two of them is subtracted twice, so it is too small rather than too large."
+            )
+        return (
+            f"With confidence {confidence:g} the true total of a node chosen before seeing the result lies"
+            f" within {width} of its total. Each user counts once per node.",
+            f"A number of at least {self.threshold + reliable} users reaches the threshold with probability"
+            f" {RELIABLE:g}.",
+            residual,
+        )

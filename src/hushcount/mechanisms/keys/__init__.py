@@ -1,0 +1,1 @@
+"""Mechanisms that publish keys without counts."""

@@ -1,0 +1,192 @@
+"""Releases of keys without counts: which keys exist, where one user may hold many of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from hushcount.mechanisms.base import Claim, Mechanism, keep
+from hushcount.mechanisms.forecast import KeyForecast
+from hushcount.mechanisms.keys.calibration import (
+    SIPS,
+    STEERED,
+    UNIT,
+    KeyRound,
+    Shares,
+    one_round,
+    several_rounds,
+    weights,
+)
+from hushcount.mechanisms.sampling.sample import PrivateSampleKeys
+from hushcount.releases.key_list import KeyList
+from hushcount.shapes import Histogram, KeySets
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hushcount.compiled.arrays import Floats
+    from hushcount.noise.bits import Bits
+
+PROOF = "docs/proofs/keys/selection.md"
+ASSUMED = ("a user holds at most the stated number of keys; what is kept depends on that user alone",)
+RELIABLE = 0.95
+
+
+class KeySelection(Mechanism[KeySets, KeyList]):
+    """A mechanism that adds up weights of users by key, and publishes the keys of large noisy weights."""
+
+    accepts = (KeySets,)
+    sketch = "exact"
+    way_out = "publish keys of users with hc.keys"
+    needs = ("moved",)
+    rounds: tuple[KeyRound, ...]
+
+    @abstractmethod
+    def planned(self, epsilon: float, delta: float, largest: int) -> tuple[KeyRound, ...]:
+        """Return the rounds for users of at most `largest` keys."""
+
+    def calibrate(self) -> None:
+        """Set noise, thresholds and cuts of all rounds."""
+        self.rounds = self.planned(self.budget.epsilon, self.budget.delta, self.needed("moved"))
+
+    def calibration(self) -> dict[str, int | float | str | None]:
+        """Return the numbers of each round, in units of which a user has 1024 in all."""
+        cuts = [one.cut for one in self.rounds if one.cut is not None]
+        return {
+            "sigma": ", ".join(f"{one.sigma:g}" for one in self.rounds),
+            "weight_thresholds": ", ".join(str(one.threshold) for one in self.rounds),
+            "cut": ", ".join(map(str, cuts)) or None,
+            "moved": self.public.moved,
+        }
+
+    def forecast(self) -> KeyForecast:
+        """Return what will be published of keys whose users hold no other key, by the last round."""
+        last = self.rounds[-1]
+
+        def tail(m: Floats) -> Floats:
+            return last.noise.tail(last.threshold + UNIT * m.astype(np.int64))
+
+        return KeyForecast(0, tail, tail)
+
+    def draw(self, shape: KeySets, bits: Bits) -> KeyList:
+        """Publish keys round by round; a key that leaves, leaves the sets of all users."""
+        import pyarrow as pa
+
+        found: list[pa.Array] = []
+        stay: pa.Array | None = None
+        by_size = weights(shape.moved)
+        for one in self.rounds:
+            kept: list[pa.Array] = []
+            for keys, sums in shape.sums(by_size, stay):
+                noisy = sums + one.noise.sample(len(keys), bits)
+                published = noisy >= one.threshold
+                found.append(keep(keys, published))
+                stays = ~published if one.cut is None else ~published & (noisy >= one.cut)
+                kept.append(keep(keys, stays))
+            stay = pa.concat_arrays(kept) if kept else pa.nulls(0)
+        every = pa.concat_arrays(found) if found else pa.nulls(0)
+        return KeyList.of_keys(every, self.foretold(shape.unit), self.sentences())
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say how many users a key needs, by public numbers."""
+        last = self.rounds[-1]
+        weight = last.threshold + last.noise.least_tail(1 - RELIABLE) - 1
+        alone, ten = (-(-weight // int(each)) for each in (UNIT, weights(10)[-1]))
+        return (
+            f"A key of {alone:,} users who hold no other key, or of {ten:,} users who hold ten keys each, is"
+            f" published with probability {RELIABLE:g}.",
+        )
+
+
+class WeightedGaussian(KeySelection):
+    """Keys whose noisy weight reaches a threshold; a user's weight is spread over all keys they hold.
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one user.
+    Assumes: a user holds at most the stated number of keys.
+    Parameters: discrete Gaussian noise and threshold, `one_round`.
+    Proof: docs/proofs/keys/selection.md. Checked by: tests/privacy/test_keys.py
+    """
+
+    name = "keys-weighted"
+    claim: ClassVar[Claim] = Claim(
+        "weighted Gaussian key selection",
+        "Weighted Gaussian key selection (Gopi et al. 2020), on integer weights, is (epsilon, delta)-DP.",
+        PROOF,
+        ASSUMED,
+    )
+
+    def planned(self, epsilon: float, delta: float, largest: int) -> tuple[KeyRound, ...]:
+        """Return one round."""
+        return one_round(epsilon, delta, largest)
+
+
+class _Rounds(KeySelection):
+    """A mechanism of two rounds; after the first, users spread their weight over the keys that stay."""
+
+    shares: ClassVar[Shares]
+
+    def planned(self, epsilon: float, delta: float, largest: int) -> tuple[KeyRound, ...]:
+        """Return both rounds, which share the budget."""
+        return several_rounds(epsilon, delta, largest, self.shares)
+
+
+class KeySips(_Rounds):
+    """Two rounds; published keys leave all sets after the first (DP-SIPS).
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one user.
+    Assumes: a user holds at most the stated number of keys.
+    Parameters: discrete Gaussian noise and thresholds, `several_rounds` with `SIPS`.
+    Proof: docs/proofs/keys/selection.md. Checked by: tests/privacy/test_keys.py
+    """
+
+    name = "keys-sips"
+    shares = SIPS
+    claim = Claim(
+        "DP-SIPS key selection",
+        "DP-SIPS (Swanberg et al. 2023) in two rounds, on integer weights, is (epsilon, delta)-DP.",
+        PROOF,
+        ASSUMED,
+    )
+
+
+class SteeredSelection(_Rounds):
+    """Two rounds; published keys and keys without hope leave all sets after the first.
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one user.
+    Assumes: a user holds at most the stated number of keys.
+    Parameters: discrete Gaussian noise, thresholds and cut, `several_rounds` with `STEERED`.
+    Proof: docs/proofs/keys/selection.md. Checked by: tests/privacy/test_keys.py
+    """
+
+    name = "keys-steered"
+    shares = STEERED
+    claim = Claim(
+        "steered key selection",
+        "Steered key selection (after Chen et al. 2025) in two rounds, on integer weights, is"
+        " (epsilon, delta)-DP.",
+        PROOF,
+        ASSUMED,
+    )
+
+
+class EventKeys(PrivateSampleKeys):
+    """Keys of single events, each published with the largest probability that any mechanism allows.
+
+    Theorem: (epsilon, delta)-DP.
+    Neighbours: add or remove one event.
+    Assumes: one event changes one count by 1.
+    Parameters: pi_i of Algorithm 3 of Cohen et al. 2021, in integers: the truncated geometric.
+    Proof: docs/proofs/sampling/sample.md, section 1. Checked by: tests/privacy/test_sample_integers.py
+    """
+
+    name = "keys-events"
+
+    def draw(self, shape: Histogram, bits: Bits) -> KeyList:  # type: ignore[override]
+        """Publish each key with probability pi of its count."""
+        found = PrivateSampleKeys.draw(self, shape, bits)
+        return KeyList.of_keys(found.keys, found.guarantee)

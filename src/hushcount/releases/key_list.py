@@ -1,0 +1,37 @@
+"""Lists of keys without counts: a release whose table has the key columns only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hushcount.releases.accuracy import NoCounts
+from hushcount.releases.release import Release
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from hushcount.privacy import Guarantee
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KeyList(Release):
+    """Published keys, sorted, without any count, with their guarantee."""
+
+    @classmethod
+    def of_keys(cls, keys: pa.Array, guarantee: Guarantee, said: tuple[str, ...] = ()) -> KeyList:
+        """Return a mechanism's output sorted by key.
+
+        Parameters
+        ----------
+        keys
+            The published keys, in any order.
+        guarantee
+            As for the release itself.
+        said
+            Sentences on which keys are published, from public numbers.
+        """
+        import numpy as np
+
+        whole = Release.of(keys, np.zeros(len(keys), np.int64), guarantee, NoCounts(said))
+        return cls(whole.keys, whole.counts, guarantee, whole.error)

@@ -1,0 +1,269 @@
+"""Error models in JSON: all numbers from which intervals, sums and estimates are computed again.
+
+A model is an object with its `name` and the fields that the table lists for it. Models belong to mechanisms,
+which import this room, so the table names them by text. Its rows are the format of the file: a class may
+change, if what it calls a field is still written under the name that stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from hushcount.keys.domains import KnownKeys
+from hushcount.registry import Registry
+from hushcount.releases.stored.columns import table_from, table_plain
+from hushcount.releases.stored.exact import (
+    Plain,
+    fields_from,
+    flag_from,
+    float_from,
+    list_from,
+    number_from,
+    number_plain,
+    text_from,
+    texts_from,
+    whole_from,
+    whole_plain,
+)
+
+if TYPE_CHECKING:
+    from hushcount.releases.release import Release
+
+Kind: TypeAlias = str | tuple[str, ...]
+_MECHANISMS = "hushcount.mechanisms"
+
+# For each model where its class is, and of each field its kind, or the names of the models that it can be.
+NOISES = ("discrete-laplace", "discrete-gaussian")
+SCHEMES = ("ppswor", "pps")
+DOMAINS = ("integer-range", "known-keys")
+_ESTIMATE: Mapping[str, Kind] = {
+    "noise": NOISES,
+    "candidates": "count?",
+    "left_out": "whole?",
+    "added": "whole",
+}
+_TABLE: dict[str, tuple[str, Mapping[str, Kind]]] = {
+    "discrete-laplace": ("hushcount.noise.laplace:DiscreteLaplace", {"epsilon": "number"}),
+    "discrete-gaussian": ("hushcount.noise.gaussian:DiscreteGaussian", {"sigma": "number"}),
+    "budget": ("hushcount.privacy:Budget", {"epsilon": "float", "delta": "float"}),
+    "ppswor": (f"{_MECHANISMS}.sampling.schemes:Ppswor", {"rate": "float", "power": "float"}),
+    "pps": (f"{_MECHANISMS}.sampling.schemes:Pps", {"rate": "float", "power": "float"}),
+    "integer-range": ("hushcount.keys.domains:IntegerRange", {"first": "whole", "last": "whole"}),
+    "known-keys": (f"{__name__}:NamedDomain", {"size": "count", "digest": "text"}),
+    "floor": (
+        f"{_MECHANISMS}.counters.floor:FloorError",
+        {"noise": NOISES, "floor": "whole", "candidates": "count"},
+    ),
+    "estimate": (f"{_MECHANISMS}.intervals:EstimateError", _ESTIMATE),
+    "shared-noise": (f"{_MECHANISMS}.counters.misra_gries:SharedNoiseError", _ESTIMATE),
+    "gaussian-sum": ("hushcount.noise.gaussian_sum:GaussianSum", {"own": "number", "shared": "number"}),
+    "correlated": (
+        f"{_MECHANISMS}.histograms.correlated:CorrelatedError",
+        {**_ESTIMATE, "noise": ("gaussian-sum",)},
+    ),
+    "shards": (
+        f"{_MECHANISMS}.counters.shards:ShardError",
+        {"budget": ("budget",), "floors": "wholes", "apart": "flag"},
+    ),
+    "pure": (
+        f"{_MECHANISMS}.histograms.pure:PureError",
+        {**_ESTIMATE, "units": "count", "domain": DOMAINS},
+    ),
+    "truncated-geometric": (
+        f"{_MECHANISMS}.histograms.truncated_geometric:TruncatedGeometricError",
+        {"budget": ("budget",), "offset": "whole", "max_events": "count?"},
+    ),
+    "lifted-geometric": (
+        f"{_MECHANISMS}.histograms.truncated_geometric:LiftedGeometricError",
+        {"budget": ("budget",), "offset": "whole", "max_events": "count?"},
+    ),
+    "envelope-plan": (
+        f"{_MECHANISMS}.linear.calibration:Envelope",
+        {
+            "kind": "text",
+            "depth": "count",
+            "width": "count",
+            "collisions": "whole",
+            "noise": "whole",
+            "threshold": "whole",
+            "beta": "float",
+            "distribution": NOISES,
+        },
+    ),
+    "envelope": (
+        f"{_MECHANISMS}.linear.envelope:EnvelopeError",
+        {"plan": ("envelope-plan",), "max_events": "count", "candidates": "count"},
+    ),
+    "sample": (
+        f"{_MECHANISMS}.sampling.sample:SampleError",
+        {"budget": ("budget",), "scheme": SCHEMES, "tokens": "count", "max_events": "count?"},
+    ),
+    "totals": (f"{_MECHANISMS}.hierarchy.totals:TotalError", {"noise": NOISES, "threshold": "count"}),
+    "nodes": (
+        f"{_MECHANISMS}.hierarchy.users:NodeError",
+        {"noise": ("discrete-gaussian",), "threshold": "count", "by_level": "flag"},
+    ),
+    "laplace-levels": (f"{_MECHANISMS}.hierarchy.levels:LaplaceLevels", {"rate": "float"}),
+    "gaussian-levels": (f"{_MECHANISMS}.hierarchy.levels:GaussianLevels", {"sigma": "float"}),
+    "levels": (
+        f"{_MECHANISMS}.hierarchy.streaming:LevelError",
+        {"noise": ("laplace-levels", "gaussian-levels"), "floors": "wholes"},
+    ),
+    "response": (
+        "hushcount.ldp.wire.response:ResponseDistribution",
+        {"symbols": "count", "truthful": "float"},
+    ),
+    "local-oracle": (
+        "hushcount.ldp.wire.response:OracleError",
+        {"response": ("response",), "users": "count", "asked": "count", "collisions": "float"},
+    ),
+    "local-median": (
+        "hushcount.ldp.protocols.paper.medians:MedianError",
+        {
+            "response": ("response",),
+            "users": "count",
+            "rows": "count",
+            "inverse_share": "float",
+            "collisions": "float",
+            "stretch": "float",
+        },
+    ),
+    "local": (
+        "hushcount.ldp.server.answers:LocalError",
+        {"error": ("local-oracle", "local-median"), "largest": "float", "rows": "whole"},
+    ),
+    "no-counts": ("hushcount.releases.accuracy:NoCounts", {"said": "texts"}),
+    "sum": ("hushcount.releases.added:AddedError", {"parties": "releases"}),
+    "stated": (
+        "hushcount.releases.stored.earlier:StatedError",
+        {
+            "confidence": "float",
+            "below": "whole?",
+            "above": "whole?",
+            "simultaneous_below": "whole?",
+            "simultaneous_above": "whole?",
+            "said": "texts",
+            "table": "table",
+        },
+    ),
+}
+MODELS: Registry[Callable[..., object]] = Registry(
+    "error model", {name: place for name, (place, _) in _TABLE.items()}
+)
+_NAMES = {place: name for name, (place, _) in _TABLE.items()}
+TABLES = (
+    "floor",
+    "estimate",
+    "shared-noise",
+    "correlated",
+    "shards",
+    "pure",
+    "truncated-geometric",
+    "lifted-geometric",
+    "envelope",
+    "sample",
+    "local",
+    "no-counts",
+    "sum",
+    "stated",
+)
+TREES = ("totals", "nodes", "levels", "stated")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDomain:
+    """A public list of keys that is not at hand, only its size and its digest."""
+
+    size: int
+    digest: str
+
+
+def model_plain(model: object) -> dict[str, Plain] | None:
+    """Return a model as an object; None if the table does not have its class."""
+    if isinstance(model, KnownKeys):
+        model = NamedDomain(model.size, model.digest)
+    name = _NAMES.get(f"{type(model).__module__}:{type(model).__qualname__}")
+    if name is None:
+        return None
+    kinds = _TABLE[name][1]
+    fields = {field: _written(kind, getattr(model, field)) for field, kind in kinds.items()}
+    return {"name": name, **fields}
+
+
+def values_plain(value: object) -> Plain:
+    """Return any public value as plain ones: numbers exactly, lists and objects of them, models by name."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return whole_plain(value)
+    if isinstance(value, float | Fraction):
+        return number_plain(value)
+    if isinstance(value, list | tuple):
+        return [values_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(name): values_plain(each) for name, each in value.items()}
+    return model_plain(value)
+
+
+def model_from(value: Plain, names: tuple[str, ...]) -> object:
+    """Return the model that an object describes, one of `names`, or raise."""
+    if not isinstance(value, dict) or value.get("name") not in names:
+        raise ValueError("model")
+    name = text_from(value["name"])
+    kinds = _TABLE[name][1]
+    fields = fields_from(value, ("name", *kinds))
+    read = {field: _read(kind, fields[field]) for field, kind in kinds.items()}
+    return MODELS[name](**read)
+
+
+def _written(kind: Kind, value: object) -> Plain:
+    """Return a field as plain values."""
+    if isinstance(kind, tuple):
+        return model_plain(value)
+    if value is None:
+        return None
+    return _KINDS[kind.removesuffix("?")][0](value)
+
+
+def _read(kind: Kind, value: Plain) -> object:
+    """Return a field of this kind, or raise."""
+    if isinstance(kind, tuple):
+        return model_from(value, kind)
+    if value is None and kind.endswith("?"):
+        return None
+    return _KINDS[kind.removesuffix("?")][1](value)
+
+
+def _parties_plain(parties: tuple[Release, ...]) -> Plain:
+    """Return releases as objects, without what follows from the rest."""
+    from hushcount.releases.stored.documents import content_plain
+
+    return [content_plain(party) for party in parties]
+
+
+def _parties_from(value: Plain) -> tuple[Release, ...]:
+    """Return the releases of a sum, or raise."""
+    from hushcount.releases.stored.documents import table_release_from
+
+    parties = list_from(value, table_release_from)
+    if not parties:
+        raise ValueError("parties")
+    return parties
+
+
+# How a field of each kind is written and read; "?" after a kind allows null.
+_KINDS: dict[str, tuple[Callable[..., Plain], Callable[[Plain], object]]] = {
+    "whole": (whole_plain, whole_from),
+    "count": (whole_plain, lambda value: whole_from(value, 1)),
+    "wholes": (lambda values: list(map(whole_plain, values)), lambda value: list_from(value, whole_from)),
+    "number": (number_plain, number_from),
+    "float": (number_plain, float_from),
+    "flag": (bool, flag_from),
+    "text": (str, text_from),
+    "texts": (list, texts_from),
+    "table": (table_plain, table_from),
+    "releases": (_parties_plain, _parties_from),
+}

@@ -1,0 +1,140 @@
+"""Compressed Arrow data state to how many bytes they expand, which is bounded before anything expands.
+
+A record batch of a file or stream is a message: metadata, written as a flatbuffer, then a body of buffers.
+Each compressed buffer begins with the number of its bytes after decompression, so a few kilobytes may ask for
+terabytes.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Callable
+from functools import partial
+
+import pyarrow as pa
+from pyarrow import ipc
+
+from hushcount.errors import DataError
+
+# Bytes to which the buffers of one compressed batch may expand together.
+MOST = 1 << 30
+SENTENCE = "{} has a compressed batch of rows that expands to more than 1 GiB: write it in smaller batches."
+OLD = b"ARROW:experimental_compression"  # how the first compressed data were marked
+DICTIONARY, BATCH = 2, 3  # kinds of messages
+BLOCK = struct.Struct("<qi12x")  # where a message is in the file, and the length of its metadata
+BUFFER = struct.Struct("<qq")  # where a buffer is in the body, and its length
+LENGTH = struct.Struct("<q")
+TAIL = struct.Struct("<i6s")  # the length of the footer, and the last bytes of a file
+ReadAt = Callable[[int, int], bytes]  # how many bytes, from where
+
+
+def check_file(raw: pa.NativeFile, label: str) -> None:
+    """Raise if a batch of a file, or one of its dictionaries, would expand to too many bytes."""
+    end = raw.size() - TAIL.size
+    length, _ = TAIL.unpack(raw.read_at(TAIL.size, end))
+    footer = raw.read_at(length, end - length)
+    table = _Table(footer, _number(footer, 0))
+    for place, count in (table.vector(2), table.vector(3)):  # of dictionaries, of record batches
+        for at in range(place, place + BLOCK.size * count, BLOCK.size):
+            offset, size = BLOCK.unpack_from(footer, at)
+            framed = raw.read_at(size, offset)
+            metadata = framed[8 if framed.startswith(b"\xff\xff\xff\xff") else 4 :]
+            _check(metadata, partial(_from, raw, offset + size), label)
+
+
+class CheckedStream(io.RawIOBase):
+    """The bytes of a stream, each message of it checked before it is handed on."""
+
+    def __init__(self, stream: pa.NativeFile, label: str) -> None:
+        self._messages = ipc.MessageReader.open_stream(stream)
+        self._label = label
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Return that it can be read."""
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return up to `size` bytes of the current message, or of the next; nothing at the end."""
+        if not self._left:
+            try:
+                message = self._messages.read_next_message()
+            except StopIteration:
+                return b""
+            body = message.body
+            if body is not None:
+                _check(
+                    message.metadata.to_pybytes(), lambda n, at: body[at : at + n].to_pybytes(), self._label
+                )
+            self._left = memoryview(message.serialize())
+        count = len(self._left) if size is None or size < 0 else size
+        given, self._left = self._left[:count], self._left[count:]
+        return given.tobytes()
+
+
+def _check(metadata: bytes, read: ReadAt, label: str) -> None:
+    """Raise if the buffers of a message state that they expand to too many bytes; `read` reads its body."""
+    message = _Table(metadata, _number(metadata, 0))
+    kind = metadata[message.field(1)] if message.field(1) else 0
+    if kind not in (DICTIONARY, BATCH):
+        return
+    rows = message.table(2)
+    rows = rows.table(1) if kind == DICTIONARY else rows
+    if not rows.field(3) and OLD not in metadata:  # not compressed
+        return
+    first, count = rows.vector(2)
+    expanded = 0
+    for at in range(first, first + BUFFER.size * count, BUFFER.size):
+        offset, length = BUFFER.unpack_from(metadata, at)
+        if length >= LENGTH.size:
+            (stated,) = LENGTH.unpack(read(LENGTH.size, offset))
+            expanded += max(stated, 0)  # -1 says that the buffer is stored as it is
+    if expanded > MOST:
+        raise DataError(SENTENCE.format(label))
+
+
+def _from(raw: pa.NativeFile, start: int, count: int, at: int) -> bytes:
+    """Return some bytes of a file, counted from `start`."""
+    return bytes(raw.read_at(count, start + at))
+
+
+def _part(body: pa.Buffer, count: int, at: int) -> bytes:
+    """Return some bytes of the body of a message."""
+    return bytes(body[at : at + count])
+
+
+def _number(data: bytes, at: int, form: str = "<I") -> int:
+    """Return the whole number at a place of a flatbuffer."""
+    return int(struct.unpack_from(form, data, at)[0])
+
+
+class _Table:
+    """A table of a flatbuffer: it names the places of its fields, of which any may be left out."""
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self.data, self.at = data, at
+        self.names = at - _number(data, at, "<i")
+
+    def field(self, index: int) -> int:
+        """Return the place of a field, 0 if it is left out."""
+        entry = 4 + 2 * index
+        if entry >= _number(self.data, self.names, "<H"):
+            return 0
+        offset = _number(self.data, self.names + entry, "<H")
+        return self.at + offset if offset else 0
+
+    def table(self, index: int) -> _Table:
+        """Return the table that a field refers to."""
+        return _Table(self.data, self._target(index))
+
+    def vector(self, index: int) -> tuple[int, int]:
+        """Return where the elements of a field are, and how many; a field that is left out has none."""
+        if not self.field(index):
+            return 0, 0
+        at = self._target(index)
+        return at + 4, _number(self.data, at)
+
+    def _target(self, index: int) -> int:
+        at = self.field(index)
+        return at + _number(self.data, at)

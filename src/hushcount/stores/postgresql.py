@@ -1,0 +1,138 @@
+"""PostgreSQL servers that several machines share. The library is the extra `postgresql`.
+
+Tables live in a schema of their own, `hushcount`. Transactions are READ COMMITTED, because the snapshot of a
+stricter level may be older than the lock on which it waited; whoever needs to be alone locks rows first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Self
+
+from hushcount.errors import DataError
+from hushcount.files.failures import attempt
+from hushcount.signals import held
+from hushcount.stores.database import LOCKED, Row, UnansweredError, Value, shown
+
+if TYPE_CHECKING:
+    import psycopg
+
+MISSING = "PostgreSQL needs the library psycopg: in a checkout, run pip install .[postgresql]."
+# Seconds until a server that does not answer counts as out of reach, and that a lock is waited for.
+CONNECT = 10
+PATIENCE = 30
+# The schema of the tables, and the lock of whoever makes them.
+SPACE = "hushcount"
+CREATING = 0x68757368
+OPTIONS = f"-c search_path={SPACE}"
+# What went wrong by the first digits of PostgreSQL's own codes; {place} is the server.
+REASONS = {
+    "55P03": LOCKED,
+    "40P01": LOCKED,
+    "25006": "{place} cannot be written: it is read-only.",
+    "42501": "{place} cannot be used: the user of the database lacks the permission.",
+    "53": "The disk or the memory of {place} is full, so nothing was recorded; free some and run it again.",
+    "3F000": "{place} does not exist.",
+    "42P01": "{place} does not exist.",
+}
+LOST = "The connection to {place} was lost."
+UNKNOWN = "{place} is not a database that hushcount can use."
+
+
+class PostgreSQL:
+    """A connection to a PostgreSQL server as a `Database`.
+
+    Parameters
+    ----------
+    address
+        postgresql://user:password@host:port/database; what is left out comes from PGHOST, ~/.pgpass etc.
+    schema
+        SQL statements that create what is missing, with the types of SQLite (BLOB for bytes).
+
+    Raises
+    ------
+    DataError
+        If the server cannot be reached or used.
+    """
+
+    alone = " FOR UPDATE"
+
+    def __init__(self, address: str, schema: Sequence[str] = ()) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise DataError(MISSING) from None
+        self._place = shown(address)
+        unreachable = DataError(f"{self._place} cannot be reached, or refuses the login.")
+        self._errors = psycopg.Error
+        self._connection = attempt(
+            lambda _: unreachable,
+            lambda: psycopg.connect(address, autocommit=True, connect_timeout=CONNECT, options=OPTIONS),
+        )
+        if schema:
+            with self.transaction():
+                self.change("SELECT pg_advisory_xact_lock(?)", CREATING)  # two cannot create at once
+                self.change(f"CREATE SCHEMA IF NOT EXISTS {SPACE}")
+                for statement in schema:
+                    self.change(statement.replace("BLOB", "BYTEA"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def has_table(self, name: str) -> bool:
+        """Return whether there is such a table."""
+        return self.rows("SELECT to_regclass(?) IS NOT NULL", f"{SPACE}.{name}") == [(True,)]
+
+    def rows(self, statement: str, *values: Value) -> list[Row]:
+        """Run a query and return its rows."""
+        return attempt(self._failure, lambda: self._run(statement, values).fetchall())
+
+    def change(self, statement: str, *values: Value) -> int:
+        """Run a statement and return how many rows it changed."""
+        return attempt(self._failure, lambda: self._run(statement, values).rowcount)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Do all of a block or nothing of it; no signal interrupts it."""
+        with held():
+            self.change("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+            try:
+                self.change("SET LOCAL synchronous_commit = on")
+                self.change(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
+                yield
+                attempt(self._unanswered, lambda: self._run("COMMIT", ()))
+            except BaseException:
+                self._undo()
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let all queries of a block see the same moment."""
+        self.change("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield
+        finally:
+            self._undo()
+
+    def _run(self, statement: str, values: Sequence[Value]) -> psycopg.Cursor[Row]:
+        return self._connection.execute(statement.replace("?", "%s").encode(), values or None)
+
+    def _undo(self) -> None:
+        """Undo what is not committed; a lost connection undoes it by itself."""
+        with suppress(DataError):
+            self.change("ROLLBACK")
+
+    def _failure(self, error: Exception) -> DataError:
+        code = error.sqlstate or "" if isinstance(error, self._errors) else ""
+        if self._connection.broken or self._connection.closed or code.startswith(("08", "57P")):
+            return DataError(LOST.format(place=self._place))
+        reason = REASONS.get(code) or REASONS.get(code[:2], UNKNOWN)
+        return DataError(reason.format(place=self._place))
+
+    def _unanswered(self, error: Exception) -> DataError:
+        failure = self._failure(error)
+        return UnansweredError(str(failure)) if self._connection.broken else failure

@@ -1,0 +1,76 @@
+"""From the first import to the end of the interpreter, a signal never changes what the program says."""
+
+import subprocess
+import sys
+
+import pytest
+from tests.soak import runs
+
+WITHOUT_WORDS = "Interrupted; nothing was released.\n"
+# Sends the signal when click is imported, which is the first library that the program loads.
+AT_START = """
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), NUMBER)
+sys.meta_path.insert(0, Finder())
+"""
+# Sends it when the interpreter shuts down, after everything was said.
+AT_END = "import atexit; atexit.register(os.kill, os.getpid(), NUMBER)"
+# Sends it inside `exec`, after which Python 3.11 ends by SIGINT although the exception was handled.
+IN_EXEC = """
+import time
+import hushcount.cli.main, hushcount.releases.views.tables
+def interrupted(**options):
+    exec("os.kill(os.getpid(), NUMBER); time.sleep(60)")
+sys.modules["hushcount.cli.main"].program.main = interrupted
+"""
+# Sends it again while the program prepares to say how it ended.
+TWICE = """
+import signal, time
+import hushcount.cli.main, hushcount.releases.views.tables
+found = signal.getsignal
+def again(number):
+    signal.getsignal = found
+    os.kill(os.getpid(), NUMBER)
+    return found(number)
+def interrupted(**options):
+    signal.getsignal = again
+    os.kill(os.getpid(), NUMBER)
+    time.sleep(60)
+sys.modules["hushcount.cli.main"].program.main = interrupted
+"""
+
+
+def run(number, moment, *arguments):
+    lines = [runs.FOREGROUND, "import os, sys", f"NUMBER = {int(number)}", moment]
+    lines += [f"sys.argv[1:] = {list(arguments)}", "from hushcount.__main__ import main", "sys.exit(main())"]
+    ended = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False
+    )
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_a_signal_while_the_program_is_loaded(number):
+    assert run(number, AT_START, "--version") == (130, "", WITHOUT_WORDS)
+
+
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_a_signal_while_the_interpreter_ends(number):
+    code, out, err = run(number, AT_END, "--version")
+    assert (code, out.split()[0], err) == (0, "hushcount", "")
+    code, out, err = run(number, AT_END, "inspect", "no-such-file")
+    assert (code, out, err) == (1, "", "no-such-file does not exist.\n")
+
+
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_a_signal_in_code_that_is_executed_from_text(number):
+    code, out, err = run(number, IN_EXEC)
+    assert (code, out, err) == (130, "", "Interrupted.\n")
+
+
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_a_second_signal_while_the_first_is_reported(number):
+    assert run(number, TWICE) == (130, "", "Interrupted.\n")

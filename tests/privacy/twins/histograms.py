@@ -1,0 +1,125 @@
+"""Twins of the releases of counts, cells and users."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+from tests import reference
+from tests.privacy.twins import Distribution, Twin, above, joint, noisy
+
+from hushcount.mechanisms.histograms.laplace import LaplaceManyKeys, LaplaceThreshold
+from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, stationary_masses, values_grid
+from hushcount.mechanisms.sampling.schemes import Ppswor
+from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.privacy import Budget
+from hushcount.shapes import Public
+
+LAW = DiscreteLaplace(1.0)
+BUDGET = Budget(1.0, float(LAW.tail(8)) * (1 + 1e-9))  # the threshold 9 spends all of it
+PWS = Budget(1.0, 1e-6)
+KEYS_GRID, SEEDED = keys_grid(PWS), Ppswor(0.01)
+
+
+def lower_threshold(counts) -> Distribution:
+    return above(LAW, counts.get("x"), LaplaceThreshold(BUDGET).threshold - 1)
+
+
+def no_threshold(counts) -> Distribution:
+    """Every key of the data is published with a noisy count."""
+    return noisy(LAW, counts["x"]) if counts else {None: Fraction(1)}
+
+
+def many_keys_lower(counts) -> Distribution:
+    """Two counts that change together, published one below their threshold."""
+    law = LaplaceManyKeys(MANY, Public(moved=2))
+    return joint(*(above(law.noise, counts.get(key), law.threshold - 1, 30) for key in ("k0", "k1")))
+
+
+MANY_LAW = DiscreteLaplace(Fraction(1, 2))
+MANY = Budget(1.0, (1 - (1 - float(MANY_LAW.tail(9))) ** 2) * (1 + 1e-9))
+
+
+def continuous_sigma(counts) -> Distribution:
+    """The sigma of continuous Gaussian noise for (1, 1e-6), on the integers."""
+    return noisy(DiscreteGaussian(4.2247), counts["x"], 60)
+
+
+def one_row_too_few(counts) -> Distribution:
+    """Count-Min with two rows and the noise for one."""
+    return joint(*(noisy(LAW, count) for count in counts.values()))
+
+
+def one_row_of_a_user(counts) -> Distribution:
+    """Noise for one row, where a user may have three."""
+    return noisy(LAW, counts["x"])
+
+
+def other_order(counts) -> Distribution:
+    """Without one user the others come in another order: a count of user-level Misra-Gries changes by 5."""
+    return noisy(LAW, counts["a"])
+
+
+def user_counts(stream) -> dict[str, int]:
+    return {"a": reference.user_misra_gries(stream, 2)[0].get("a", 0)}
+
+
+USERS = ["a"] * 6 + ["bc", "de", "fg"] * 2
+
+
+def offset_of_the_paper(counts) -> Distribution:
+    """Whole-number noise on c - gamma, gamma a multiple of 1 / (k + 1): the fraction is that of gamma."""
+    return {Fraction(sum(counts.values()), 3) % 1: Fraction(1)}
+
+
+def rounded_to_32_bits(counts) -> Distribution:
+    """The truncated geometric with probabilities to the nearest multiple of 2^-32."""
+    grid = values_grid(PWS)
+    unit = 1 << (grid.width - 32)
+    masses = [round(Fraction(high - low, unit)) for low, high in pairwise(stationary_masses(grid))]
+    total = sum(masses)
+    return {counts["x"] - value: Fraction(mass, total) for value, mass in enumerate(masses)}
+
+
+def known_seed(counts) -> Distribution:
+    """Private sampling whose seed u is public: a count i is sampled from u < q_i on, for all to see."""
+    count, whole = counts.get("x", 0), KEYS_GRID.whole
+    sampled = [SEEDED.integer_probability(i, KEYS_GRID.width) for i in (count - 1, count, count + 1)]
+    published = SampleRows(KEYS_GRID, SEEDED).reporting(count, count)[0]
+    kept = Fraction(published, sampled[1]) if sampled[1] else Fraction(0)
+    found: Distribution = {}
+    cuts = sorted({0, whole, *(SEEDED.integer_probability(i, KEYS_GRID.width) for i in range(42))})
+    for low, high in pairwise(cuts):
+        width = Fraction(high - low, whole)
+        found[low, "published"] = width * kept if high <= sampled[1] else Fraction(0)
+        found[low, "not"] = width - found[low, "published"]
+    return found
+
+
+TWINS = {
+    "Laplace threshold, one lower": Twin(
+        (BUDGET.epsilon, BUDGET.delta), 2.7 * BUDGET.delta, None, lower_threshold
+    ),
+    "Laplace noise without a threshold": Twin((1.0, 1e-6), 0.99, None, no_threshold),
+    "Laplace for two keys, threshold one lower": Twin(
+        (MANY.epsilon, MANY.delta), 1.5 * MANY.delta, ({"k0": 1, "k1": 1}, {}), many_keys_lower
+    ),
+    "continuous Gaussian calibration on the integers": Twin(
+        (1.0, 1e-6), 1.018e-6, ({"x": 100}, {"x": 99}), continuous_sigma
+    ),
+    "noisy cells, one row too few": Twin((1.0, 1e-6), 0.1, ({0: 7, 1: 7}, {0: 6, 1: 6}), one_row_too_few),
+    "noise for one row of a user": Twin((1.0, 1e-6), 0.3, ({"x": 8}, {"x": 5}), one_row_of_a_user),
+    "users in another order": Twin(
+        (1.0, 1e-6), 0.7, (user_counts(USERS), user_counts(USERS[:-1][::-1])), other_order
+    ),
+    "whole-number noise above the offset of the paper": Twin(
+        (1.0, 0.0), 1.0, ({"a": 2, "b": 1}, {"a": 2}), offset_of_the_paper
+    ),
+    "probabilities rounded to 32 bits": Twin(
+        (1.0, 1e-6), 1.0001e-6, ({"x": 90}, {"x": 89}), rounded_to_32_bits
+    ),
+    "private sampling with a known seed": Twin(
+        (1.0, 1e-6), 1.4e-3, [({"x": i}, {"x": i - 1}) for i in range(2, 41)], known_seed
+    ),
+}

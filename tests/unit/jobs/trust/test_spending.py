@@ -1,0 +1,311 @@
+"""Releases that go through a ledger: charged before data are read, stored before anything leaves."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import hushcount as hc
+from hushcount.accounting.checks import verify
+from hushcount.accounting.filter import Filter
+from hushcount.accounting.inspection import history, show
+from hushcount.accounting.ledger import Ledger
+from hushcount.cli.main import main
+from hushcount.errors import BudgetExceeded, DataError, LedgerError, ParameterError
+from hushcount.jobs import run as job
+from hushcount.releases.release import Release
+
+BUDGET = {"epsilon": 0.3, "delta": 1e-8}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HUSHCOUNT_LEDGER", raising=False)
+    lines = [f"2026-11-{15 + place % 2}T06:00:00Z,/{'ab'[place % 2]},{place}" for place in range(800)]
+    Path("visits.csv").write_text("\n".join(["time,url,user", *lines, ""]))
+
+
+@pytest.fixture
+def spent(location):
+    Ledger(location).init("visits", Filter.fixed(1, "1e-6"))
+    return {"ledger": location, "dataset": "visits"}
+
+
+def kinds(spent):
+    return [entry["kind"] for entry in history(spent["ledger"], "visits")]
+
+
+def used(spent):
+    return show(spent["ledger"], "visits")[0]["spent"]["basic_epsilon"]
+
+
+def top(spent, **more):
+    return hc.top("visits.csv", **(BUDGET | {"column": "url"} | spent | more))
+
+
+JOBS = {
+    "top": (hc.top, {}),
+    "domain": (hc.top, {"delta": 0, "domain": ["/a", "/b"]}),
+    "range": (hc.top, {"delta": 0, "domain": "0..99", "column": "user", "key_type": "int"}),
+    "tree": (hc.tree, {"hierarchy": "path/2", "threshold": 300}),
+    "streaming": (hc.tree, {"hierarchy": "path/2", "threshold": 300, "method": "streaming"}),
+    "sample": (hc.sample, {"rate": 0.01}),
+    "oracle": (hc.oracle, {"width": 64}),
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_job_is_charged_once_and_answered_alike(spent, name):
+    call, options = JOBS[name]
+    asked = BUDGET | {"column": "url"} | options | spent
+    first = call("visits.csv", **asked)
+    assert kinds(spent) == ["init", "reserve", "commit"]
+    again = call("visits.csv", **asked)
+    assert again.to_json() == first.to_json()
+    assert type(again) is type(first)
+    assert kinds(spent) == ["init", "reserve", "commit"]
+    assert verify(spent["ledger"], {}) == []
+
+
+def test_users_are_charged_in_a_ledger_of_users(location):
+    Ledger(location).init("people", Filter.fixed(1, "1e-6"), "user")
+    asked = {"ledger": location, "dataset": "people", "user": "user", "max_keys": 2}
+    first = top(asked, epsilon=0.9)
+    assert top(asked, epsilon=0.9).to_json() == first.to_json()
+    with pytest.raises(LedgerError, match="A release that protects one event cannot be added up"):
+        top({"ledger": location, "dataset": "people"})
+
+
+def test_sketches_in_memory_need_a_name(spent):
+    sketch = hc.SpaceSaving(counters=10)
+    sketch.update(["a"] * 500)
+    tree = hc.HierarchySketch("path/2", counters=10)
+    tree.update(["/a/b"] * 900)
+    cells = hc.CountMin(depth=3, width=64, max_weight=1)
+    cells.update(["a"] * 500)
+    for name, call in {
+        "sketch": lambda more: hc.release(sketch, epsilon=0.1, delta=1e-8, **more),
+        "tree": lambda more: hc.release(tree, epsilon=0.1, delta=1e-8, **more),
+        "cells": lambda more: hc.oracle(cells, epsilon=0.1, **more),
+    }.items():
+        with pytest.raises(ParameterError, match=r"^run_id must name the run"):
+            call(spent)
+        first = call(spent | {"run_id": name})
+        assert call(spent | {"run_id": name}).to_json() == first.to_json()
+    assert 0.3 <= float(used(spent)) < 0.301
+    assert kinds(spent) == ["init"] + ["reserve", "commit"] * 3
+
+
+def test_over_budget_nothing_is_read(spent, monkeypatch):
+    monkeypatch.setattr(job.Run, "count", lambda *_: pytest.fail("a row was read"))
+    with pytest.raises(BudgetExceeded) as refused:
+        top(spent, epsilon=1.5)
+    assert str(refused.value) == (
+        "The budget of dataset visits, epsilon 1 and delta 1e-6, does not allow a release with epsilon 1.5"
+        " and delta 1e-8. A release with epsilon at most 1 and delta at most 5e-7 would fit. No data were"
+        " read and nothing was spent; `hushcount ledger grant` adds to a budget."
+    )
+    assert kinds(spent) == ["init"]
+
+
+def test_nothing_leaves_before_it_is_stored(spent, monkeypatch):
+    """The commit fails: neither file nor answer is there, and a retry takes over without a second charge."""
+    commit = Ledger.commit
+
+    def fail(*_):
+        assert not Path("top.csv").exists()
+        raise DataError("The disk is full.")
+
+    monkeypatch.setattr(Ledger, "commit", fail)
+    with pytest.raises(DataError, match="The disk is full"):
+        top(spent, output="top.csv", report="top.html")
+    assert sorted(os.listdir()) == sorted(
+        {"visits.csv", *(name for name in os.listdir() if "spent.db" in name)}
+    )
+    monkeypatch.setattr(Ledger, "commit", commit)
+    top(spent, output="top.csv")
+    assert Path("top.csv").exists()
+    assert kinds(spent) == ["init", "reserve", "takeover", "commit"]
+
+
+def test_limits_and_files_come_after(spent):
+    whole = top(spent)
+    assert top(spent, limit=1, confidence=0.5, output="top.json").to_dict()["rows"] is not None
+    assert len(top(spent, limit=1)) == 1
+    assert next(iter(top(spent, limit=1)))["count"] == next(iter(whole))["count"]
+    assert len(top(spent, min_count=10**6)) == 0
+    assert kinds(spent) == ["init", "reserve", "commit"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"epsilon": 0.2}, {"delta": 1e-9}, {"mechanism": "dpss", "max_events": 1000}, {"counters": 50},
+               {"on_bad": "fail"}, {"column": "user"}, {"window": "2026-11-15", "time": "time"}]
+)  # fmt: skip
+def test_another_question_is_another_run(spent, change):
+    top(spent)
+    top(spent, **change)
+    assert kinds(spent) == ["init"] + ["reserve", "commit"] * 2
+
+
+def test_a_name_has_one_question(spent):
+    top(spent, run_id="nightly")
+    with pytest.raises(LedgerError) as refused:
+        top(spent, run_id="nightly", epsilon=0.2)
+    assert str(refused.value) == (
+        "Run nightly asked another question of dataset visits; give this one another run id."
+    )
+
+
+def test_changed_files_are_refused_and_again_pays_again(spent):
+    top(spent)
+    with open("visits.csv", "a") as stream:
+        stream.write("2026-11-15T06:00:00Z,/c,9\n")
+    with pytest.raises(LedgerError, match="was answered from other data: the files have changed since"):
+        top(spent)
+    top(spent, again=True)
+    assert used(spent) == "0.6"
+
+
+def test_moved_files_are_the_same_files(spent):
+    first = top(spent)
+    os.rename("visits.csv", "other.csv")
+    again = hc.top("other.csv", column="url", **BUDGET, **spent)
+    assert again.to_json() == first.to_json()
+
+
+def test_an_error_after_the_draw_is_the_answer(spent, monkeypatch):
+    def fail(*_):
+        raise DataError("Keys cannot be shown.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Release, "with_keys", fail)
+        with pytest.raises(DataError, match=r"^Keys cannot be shown\.$"):
+            top(spent)
+    with pytest.raises(DataError, match=r"^Keys cannot be shown\.$"):
+        top(spent)
+    assert kinds(spent) == ["init", "reserve", "commit"]
+
+
+def test_an_error_before_the_draw_is_no_answer(spent):
+    with pytest.raises(DataError, match="max_events"):
+        top(spent, max_events=10)
+    assert kinds(spent) == ["init", "reserve"]
+
+
+def test_disjoint_nights_cost_one_night():
+    """The same rule as in `test_nights_cost_one_night_and_overlapping_windows_add_up`, with real releases."""
+    Ledger("spent.db").init("visits", Filter.fixed("0.3", "1e-6"))
+    for day in range(1, 15):
+        window = f"2026-11-{day:02}"
+        top({"ledger": "spent.db", "dataset": "visits"}, window=window, time="time")
+    assert show("spent.db")[0]["spent"]["epsilon"] == "0.3"
+    assert show("spent.db")[0]["releases"] == "14"
+
+
+def test_windows_keep_their_rows(spent):
+    first = top(spent, window="2026-11-15", time="time")
+    second = top(spent, window="2026-11-16", time="time")
+    assert (first["/a"]["count"] > 300, "/b" in first) == (True, False)
+    assert (second["/b"]["count"] > 300, "/a" in second) == (True, False)
+    assert used(spent) == "0.3"
+    top(spent, window="2026-11-01/2026-12-01", time="time")
+    assert used(spent) == "0.6"
+
+
+def test_windows_need_no_ledger():
+    assert "/b" not in top({}, window="2026-11-15", time="time", epsilon=1.0)
+
+
+def test_a_sketch_file_keeps_its_window(spent):
+    command = [
+        "sketch",
+        "visits.csv",
+        "--column",
+        "url",
+        "--window",
+        "2026-11-15",
+        "--time",
+        "time",
+        "-o",
+        "day.hc",
+    ]
+    assert main(command) == 0
+    options = ["--epsilon", "0.3", "--delta", "1e-8", "--ledger", spent["ledger"], "--dataset", "visits"]
+    assert main(["release", "day.hc", *options]) == 0
+    assert main(["release", "day.hc", *options]) == 0
+    entries = history(spent["ledger"], "visits")
+    assert [entry["kind"] for entry in entries] == ["init", "reserve", "commit"]
+    assert entries[1]["window"] == "2026-11-15T00:00:00Z/2026-11-16T00:00:00Z"
+
+
+def test_the_environment_names_the_ledger(spent, monkeypatch):
+    monkeypatch.setenv("HUSHCOUNT_LEDGER", spent["ledger"])
+    with pytest.raises(ParameterError) as refused:
+        top({})
+    assert str(refused.value) == "dataset must name the budget of the ledger that this release spends."
+    top({"dataset": "visits"})
+    assert kinds(spent) == ["init", "reserve", "commit"]
+    assert main(["sketch", "visits.csv", "--column", "url", "-o", "all.hc"]) == 0  # spends nothing
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"dataset": "a"}, "dataset, run_id and again need ledger, a file or postgresql://...."),
+        ({"ledger": "a.db"}, "dataset must name the budget of the ledger that this release spends."),
+        ({"window": "2026-11-15"}, "window needs time, the column that tells when a row is from."),
+        ({"time": "time"}, "time and time_zone need window, a day or FROM/TO."),
+        (
+            {"window": "2026-11-15", "time": "time", "time_zone": "Nowhere"},
+            "time_zone must be a name such as Europe/Zurich, got Nowhere.",
+        ),
+        (
+            {"window": "2026-11-15", "time": "url"},
+            "time must be another column than keys and users, got url.",
+        ),
+    ],
+)
+def test_options_that_need_others(options, sentence):
+    with pytest.raises(ParameterError) as refused:
+        top(options)
+    assert str(refused.value) == sentence
+
+
+def test_the_command_line(spent, capfd):
+    options = ["--column", "url", "--epsilon", "0.3", "--delta", "1e-8", "--json"]
+    ledger = ["--ledger", spent["ledger"], "--dataset", "visits"]
+    assert main(["top", "visits.csv", *options, *ledger]) == 0
+    first = json.loads(capfd.readouterr().out)
+    assert main(["top", "visits.csv", *options, *ledger]) == 0
+    assert json.loads(capfd.readouterr().out) == first
+    assert main(["top", "visits.csv", *options, *ledger, "--again"]) == 0
+    assert main(["top", "visits.csv", *options, *ledger, "--again"]) == 0
+    assert main(["top", "visits.csv", *options, *ledger, "--again"]) == 1
+    assert "A release with epsilon at most 0.1 and delta at most 4.7e-7 would fit." in capfd.readouterr().err
+    assert used(spent) == "0.9"
+    with open("visits.csv", "rb") as stream:
+        assert stream.read(4) == b"time"
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_release_names_its_entry_and_is_found_in_the_ledger(spent, name):
+    """In JSON, in the report, and by `verify`, also where the answer comes from the ledger."""
+    call, options = JOBS[name]
+    window = {"window": "2026-11-15", "time": "time"}
+    asked = BUDGET | {"column": "url"} | options | spent | window | {"run_id": "nightly-2026-11-15"}
+    for release in (call("visits.csv", **asked), call("visits.csv", **asked)):
+        entry = json.loads(release.to_json())["made"]["options"]
+        assert {key: entry[key] for key in ("dataset", "run_id", "window")} == {
+            "dataset": "visits",
+            "run_id": "nightly-2026-11-15",
+            "window": "2026-11-15T00:00:00Z/2026-11-16T00:00:00Z",
+        }
+        Path("release.json").write_text(release.to_json())
+        assert hc.verify("release.json", ledger=spent["ledger"]).holds
+        release.report("report.html")
+        assert (
+            "Recorded in a ledger before the noise was drawn: dataset visits, run id nightly-2026-11-15,"
+            " window 2026-11-15T00:00:00Z/2026-11-16T00:00:00Z." in Path("report.html").read_text()
+        )

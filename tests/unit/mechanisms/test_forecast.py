@@ -1,0 +1,167 @@
+"""Forecasts equal the mechanisms: publishing probabilities by the noise, and by many draws."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hushcount.errors import ParameterError
+from hushcount.hierarchies.registry import parse_hierarchy
+from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
+from hushcount.mechanisms.linear.calibration import plan_envelope
+from hushcount.mechanisms.linear.cells import NoisyCells
+from hushcount.mechanisms.linear.envelope import ENVELOPES
+from hushcount.mechanisms.registry import MECHANISMS, prepare
+from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
+from hushcount.mechanisms.sampling.schemes import Pps
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.privacy import USER, Budget
+from hushcount.shapes import FloorCounters, Histogram, LeafCounts, ManyKeys, Public, TrackedCells
+from hushcount.sketches.leaves import count_leaves
+from hushcount.sketches.tracked import TrackedSketch
+from hushcount.testing import SeededBits
+
+DRAWS = 40_000
+BUDGET = Budget(1.0, 1e-3)
+FLOOR = 7
+
+
+def shape_of(name, count):
+    """A summary of DRAWS keys of one count, of the kind that the mechanism takes."""
+    keys, counts = pa.array(range(DRAWS)), np.full(DRAWS, count, dtype=np.int64)
+    accepted = MECHANISMS[name].accepts
+    if FloorCounters in accepted:
+        return FloorCounters(keys, counts + FLOOR, FLOOR, DRAWS, DRAWS)
+    if Histogram in accepted:
+        return Histogram(keys, counts)
+    return ManyKeys(keys, counts, 3)
+
+
+@pytest.mark.parametrize("name", ["laplace-threshold", "truncated-geometric", "gaussian", "laplace", "dpss"])
+def test_independent_noise_publishes_as_often_as_foretold(name):
+    shape = shape_of(name, 9)
+    mechanism = prepare(name, BUDGET, shape.public().within(DRAWS * 3))
+    forecast = mechanism.forecast()
+    true = np.array([9.0 + FLOOR if isinstance(shape, FloorCounters) else 9.0])
+    chance = float(forecast.published(true, 0.0)[0])
+    release = mechanism.release(shape, SeededBits(1))
+    assert 0.001 < chance < 0.999
+    assert abs(len(release) - DRAWS * chance) < 5 * np.sqrt(DRAWS * chance * (1 - chance))
+    width = forecast.error(0.95, 0.0)
+    errors = np.abs(
+        np.asarray(
+            prepare(name, BUDGET, shape.public().within(DRAWS * 3))
+            .release(shape_of(name, 5000), SeededBits(2))
+            .counts
+        )
+        - 5000
+        - (FLOOR if isinstance(shape, FloorCounters) else 0)
+    )
+    assert np.mean(errors <= width) >= 0.947 > np.mean(errors <= width - 1) - 0.003
+
+
+@pytest.mark.parametrize("name", ["floor", "pmg"])
+def test_noise_shared_by_all_keys_is_foretold_over_runs(name):
+    keys, counts = pa.array(["a"]), np.array([FLOOR + 8])
+    mechanism = prepare(name, BUDGET, Public(1, 1, shape=FloorCounters))
+    runs = 4000
+    bits = SeededBits(3)
+    published = sum(
+        len(mechanism.release(FloorCounters(keys, counts, FLOOR, 1, 1), bits)) for _ in range(runs)
+    )
+    chance = float(mechanism.forecast().published(np.array([8.0 + FLOOR]), FLOOR)[0])
+    assert abs(published - runs * chance) < 5 * np.sqrt(runs * chance * (1 - chance))
+
+
+def test_the_smallest_count_is_the_first_that_reaches_the_probability():
+    mechanism = prepare("laplace-threshold", BUDGET, Public(shape=Histogram))
+    forecast = mechanism.forecast()
+    noise = DiscreteLaplace(1.0)
+    smallest = forecast.smallest(0.95, 0.0)
+    assert float(noise.tail(mechanism.threshold - smallest)) >= 0.95
+    assert float(noise.tail(mechanism.threshold - smallest + 1)) < 0.95
+    assert forecast.error(0.95, 0.0) == noise.two_sided(0.05)
+
+
+def test_heights_are_lower_by_the_floor():
+    forecast = prepare("pmg", BUDGET, Public(10, 10, shape=FloorCounters)).forecast()
+    assert forecast.error(0.95, 100.0) == 100 + forecast.error(0.95, 0.0)
+    assert forecast.smallest(0.95, 100.0) == 100 + forecast.smallest(0.95, 0.0)
+
+
+def test_groups_are_foretold_by_the_mechanism_of_one_row():
+    from dataclasses import replace
+
+    public = Public(10, 10, unit=replace(USER, rows=4), shape=FloorCounters)
+    group = prepare("floor", Budget(1.0, 1e-6), public)
+    assert group.forecast().threshold == group.each.threshold
+
+
+def test_what_cannot_be_foretold_is_said():
+    mechanism = NoisyCells(BUDGET)
+    with pytest.raises(ParameterError) as refused:
+        mechanism.forecast()
+    assert str(refused.value) == "hushcount cannot foretell what noisy-cells publishes; plan with floor."
+
+
+def test_samples_are_published_as_often_as_foretold():
+    keys = pa.array(range(DRAWS))
+    mechanism = PrivateSample(BUDGET, Public(shape=Histogram), Pps(0.05, 1.0))
+    forecast = mechanism.forecast()
+    for count in (9, 15):
+        shape = Histogram(keys, np.full(DRAWS, count, dtype=np.int64))
+        chance = float(forecast.published(np.array([float(count)]), 0.0)[0])
+        assert 0.001 < chance < 0.999
+        found = len(mechanism.release(shape, SeededBits(count)))
+        assert abs(found - DRAWS * chance) < 5 * np.sqrt(DRAWS * chance * (1 - chance))
+    assert forecast.published(np.array([forecast.smallest(0.95, 0.0) - 1.0]), 0.0)[0] < 0.95
+    large = Histogram(keys, np.full(DRAWS, 5000, dtype=np.int64))
+    table = mechanism.release(large, SeededBits(3)).table
+    width = forecast.error(0.95, 0.0)
+    errors = np.abs(table["count"].to_numpy() - 5000)
+    assert np.mean(errors <= width) >= 0.947 > np.mean(errors <= width - 1) - 0.003
+
+
+def test_a_sample_that_no_count_is_sure_of_is_not_foretold():
+    with pytest.raises(ParameterError) as refused:
+        PrivateSample(BUDGET, Public(shape=Histogram), Pps(0.5, 0.0)).forecast()
+    assert str(refused.value) == ("No count is sampled with probability 0.95, so none is published reliably.")
+
+
+def test_leaves_of_an_offline_tree_are_published_as_often_as_foretold():
+    hierarchy = parse_hierarchy("path/2", None)
+    mechanism = HierarchyRelease(BUDGET, Public(height=2, shape=LeafCounts))
+    forecast = mechanism.forecast()
+    count = forecast.smallest(0.5, 0.0)
+    names = pa.array([f"/{place:05d}/a" for place in range(4000) for _ in range(count)])
+    release = mechanism.release(count_leaves(hierarchy, names), SeededBits(4))
+    chance = float(forecast.published(np.array([float(count)]), 0.0)[0])
+    found = int(np.sum(release.rows.levels == 2))
+    assert abs(found - 4000 * chance) < 5 * np.sqrt(4000 * chance * (1 - chance))
+
+
+@pytest.mark.parametrize("name", ENVELOPES)
+def test_envelopes_publish_a_key_alone_as_often_as_foretold(name):
+    plan = plan_envelope(ENVELOPES[name], 40_000, 64, 1.0, 1e-3)
+    mechanism = prepare(name, BUDGET, Public(parts=64, max_events=40_000, shape=TrackedCells))
+    forecast, runs, bits = mechanism.forecast(), 3000, SeededBits(6)
+    count = forecast.smallest(0.7, 0.0)
+    sketch = TrackedSketch(plan.kind, 64, plan.depth, plan.width)
+    sketch.update(np.zeros(count, int))
+    found = [mechanism.release(sketch.shape(), bits) for _ in range(runs)]
+    chance = float(forecast.published(np.array([float(count)]), 0.0)[0])
+    assert abs(sum(map(len, found)) - runs * chance) < 5 * np.sqrt(runs * chance * (1 - chance))
+    sketch.update(np.zeros(1000, int))
+    errors = [
+        abs(int(mechanism.release(sketch.shape(), bits).counts[0].as_py()) - count - 1000)
+        for _ in range(runs)
+    ]
+    width = forecast.error(0.95, 0.0)
+    assert np.mean(np.array(errors) <= width) >= 0.935
+    assert np.mean(np.array(errors) <= width - 2) < 0.965
+
+
+def test_a_forecast_without_counts_has_no_error():
+    forecast = PrivateSampleKeys(BUDGET, Public(shape=Histogram)).forecast()
+    with pytest.raises(ParameterError) as refused:
+        forecast.error(0.95, 0.0)
+    assert str(refused.value) == "Only keys are published, without counts, so no count can be wrong."

@@ -1,0 +1,100 @@
+"""Releases behave as Python expects of a table: rows by key, iteration, frames, streams, text, pickles."""
+
+import copy
+import pickle
+import sys
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.made import MAKERS, made
+from tests.releases import release_of
+from tests.unit.releases.tree_example import tree
+
+from hushcount.errors import ParameterError
+from hushcount.releases.oracle import Oracle
+
+ROWS = [("b", 10), ("a", 10), ("c", 300), ("d", 1)]
+COLUMNS = pa.table({"day": pa.array([1, 2], pa.int32()).view(pa.date32()), "word": ["a", None]})
+
+
+def test_a_row_is_found_by_its_key():
+    release = release_of(ROWS)
+    assert release["a"] == {"key": "a", "count": 10, "lower": 5, "upper": 12}
+    assert "a" in release
+    with pytest.raises(KeyError, match="'e' was not published"):
+        release["e"]
+
+
+def test_several_columns_are_a_tuple():
+    release = release_of([(1, 20), (2, 10)]).with_keys(COLUMNS)
+    day = COLUMNS["day"][1].as_py()
+    assert release[day, None]["count"] == 10
+    assert (day, "a") not in release
+    assert day not in release
+
+
+@pytest.mark.parametrize("key", ["a", None, 2.5, b"a", 2**70, [1], object()])
+def test_a_value_of_another_type_is_no_key(key):
+    assert key not in release_of([(1, 20), (2, 10)])
+
+
+def test_rows_are_iterated_in_their_order():
+    release = release_of(ROWS)
+    assert [row["key"] for row in release] == ["c", "a", "b", "d"]
+    assert list(release) == release.table.to_pylist()
+    assert len(release) == 4
+    assert list(release_of([])) == []
+
+
+def test_trees_have_nodes():
+    release = tree()
+    label = release.nodes[0].as_py()
+    assert release[label]["total"] == release.totals[0].as_py()
+    assert len(release) == len(list(release)) == len(release.nodes)
+
+
+def test_frames_and_streams():
+    release = release_of(ROWS)
+    assert pl.DataFrame(release.table).equals(release.to_polars())
+    assert isinstance(release.to_pandas(), pd.DataFrame)
+    assert pa.table(release) == release.table
+    assert pl.DataFrame(release).equals(release.to_polars())
+
+
+def test_polars_is_not_required(monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(
+        ParameterError, match=r"^to_polars needs the package polars, which is not installed\.$"
+    ):
+        release_of(ROWS).to_polars()
+
+
+def test_the_table_is_printed():
+    assert [line.split() for line in repr(release_of(ROWS)).splitlines()[1:4]] == [
+        ["#", "key", "count", "95%", "interval"],
+        ["─" * len(repr(release_of(ROWS)).splitlines()[2])],
+        ["1", "c", "300", "295", "…", "302", "█" * 20],
+    ]
+    long = repr(release_of([(number, 1000 - number) for number in range(408)]))
+    assert len(long.splitlines()) == 24
+    assert long.splitlines()[-1] == "388 further rows are in release.table"
+    assert repr(release_of([])) == (
+        "Release of 0 rows: (1, 1e-08)-differential privacy for one event, by floor release"
+    )
+
+
+def test_no_key_can_move_the_cursor():
+    assert "\x1b" not in repr(release_of([("a\x1b[2J", 10)]))
+    assert "\\x1b[2J" in repr(release_of([("a\x1b[2J", 10)]))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_pickles_are_their_json(name):
+    release = made(name)
+    again = pickle.loads(pickle.dumps(release))
+    assert again.to_json() == release.to_json()
+    assert type(again) is type(release)
+    assert copy.copy(release).to_json() == release.to_json()
+    assert not isinstance(release, Oracle) or again.ids == release.ids
