@@ -28,6 +28,7 @@ _TABLE = {
     "sketch": ("hushcount.cli.sketches:sketch", "Count the keys of FILE into a sketch file, without noise."),
     "merge": ("hushcount.cli.sketches:merge", "Add up raw sketch files of different data."),
     "release": ("hushcount.cli.sketches:release", "Publish a sketch file with differential privacy."),
+    "add": ("hushcount.cli.sketches:add", "Add up published tables of different data."),
     "inspect": ("hushcount.cli.sketches:inspect", "Describe a sketch or an oracle to its owner."),
     "oracle": ("hushcount.cli.oracle:oracle", "Publish a noisy sketch, then look up any key."),
     "ldp": ("hushcount.cli.ldp:ldp", "Ask users for randomised reports: the local model."),

@@ -221,8 +221,8 @@ DOMAIN = text(
 RELEASE = (*BUDGET, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, *FILES, DRY_RUN, *SHOWN)
 
 VERBS = """Which verb puts parts together: `merge` adds up raw sketches into one sketch; `release A B`
-publishes raw sketches of disjoint data together, as shards; `hc.add_releases` in Python adds up
-published tables; `oracle merge` adds up published oracles."""
+publishes raw sketches of disjoint data together, as shards; `add` adds up published tables;
+`oracle merge` adds up published oracles."""
 BOUNDED = (
     text("--user NAME", "Column of the users. Protects one user, not one event; needs --max-keys."),
     whole("--max-keys M", "Keep at most M different keys of each user."),

@@ -1,4 +1,4 @@
-"""Commands for sketch files: sketch, merge, release, inspect."""
+"""Commands for files: sketch, merge, release and inspect for sketches, add for published tables."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ RELEASE = f"""\b
 Example:
   hushcount release monday.hc --epsilon 1 --delta 1e-8 --output monday.csv
   hushcount release europe.hc asia.hc --epsilon 1 --delta 1e-8
+
+{options.VERBS}
+"""
+ADD = f"""\b
+Example:
+  hushcount release europe.hc --epsilon 1 --delta 1e-8 --output europe.json
+  hushcount release asia.hc --epsilon 1 --delta 1e-8 --output asia.json
+  hushcount add europe.json asia.json --output world.csv
 
 {options.VERBS}
 """
@@ -93,6 +101,24 @@ def release(sketch: tuple[str, ...], style: str | None, **values: object) -> Non
         return
     signals.leaves(signals.NOTHING)
     show.show_release(release_sketches(sketch, settings, spending), style, settings.limit)
+
+
+@click.command(epilog=ADD)
+@click.argument("releases", nargs=-1, required=True)
+@options.options(options.CONFIDENCE, options.LIMIT, options.MIN_COUNT, *options.FILES, *options.SHOWN)
+def add(releases: tuple[str, ...], style: str | None, **values: object) -> None:
+    """Add up published tables of different data: .json files written by --output.
+
+    Each was released by whoever holds its data, so nobody has to see the raw data of another, and the sum
+    spends nothing. No event, and of tables of users no user, may be in two of them: hushcount cannot
+    check it. Keys that a party did not publish are missing from the sum, and the intervals say so. The
+    tables must be whole: released without --limit and --min-count.
+    """
+    from hushcount.jobs.release import Shown, add_files
+    from hushcount.jobs.settings import taken
+
+    shown = taken(Shown, options.formed(values))
+    show.show_release(add_files(releases, shown), style, shown.limit)
 
 
 @click.command(epilog=INSPECT)

@@ -14,6 +14,7 @@ MEANT = (
     r"(?<=needs ){name}(?=[,.;:])",
     r"(?<=combined with ){name}(?=[,.;:])",
     r"(?<=given with ){name}\b",
+    r"(?<=cut by ){name}\b",
     r"(?<=either ){name}(?= or |, )",
     r"(?<= or ){name}(?=, )",
 )
@@ -52,5 +53,5 @@ def in_options(sentence: str, command: click.Command) -> str:
 def _meant(name: str) -> tuple[str, ...]:
     """Return patterns for a parameter's name where it stands for the parameter."""
     if "_" in name:
-        return (rf"(?<![\w-]){name}(?![\w.(-])",)
+        return (rf"(?<![\w-]){name}(?![\w(-]|\.\w)",)
     return tuple(pattern.format(name=name) for pattern in MEANT)

@@ -1,4 +1,4 @@
-"""`release`: from a sketch, or several, to a private table."""
+"""`release`: from a sketch, or several, to a private table; `add`: from published tables to their sum."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.files.atomic import PathLike
+from hushcount.files.atomic import PathLike, refuse_same
+from hushcount.privacy import LARGEST_COUNT, check_confidence, check_count
 from hushcount.shapes import LevelCounters, TrackedCells
 
 if TYPE_CHECKING:
@@ -235,3 +236,43 @@ def check_total(sketch: Sketch | Sequence[Sketch], shape: Shape, longest: int | 
             f" {longest} events, so nothing was released; this message itself reveals that,"
             " outside the guarantee."
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What is shown of a published table, and where it is written. None of it costs privacy."""
+
+    confidence: float = 0.95
+    limit: int | None = None
+    min_count: int | None = None
+    output: PathLike | None = None
+    plot: PathLike | None = None
+    report: PathLike | None = None
+    source_name: str | None = None
+
+    def __post_init__(self) -> None:
+        from hushcount.releases.views.report_files import check_files
+
+        check_confidence(self.confidence)
+        if self.limit is not None:
+            check_count("limit", self.limit, most=LARGEST_COUNT)
+        if self.min_count is not None:
+            check_count("min_count", self.min_count, least=0, most=LARGEST_COUNT)
+        check_files(self.output, self.plot, self.report)
+
+
+def add_files(paths: Sequence[PathLike], shown: Shown) -> Release:
+    """Add up tables of disjoint data that were published as JSON, each by whoever holds its data."""
+    from hushcount.releases.added import add_releases
+    from hushcount.releases.stored.reading import read_release
+    from hushcount.releases.views.report_files import write_files
+
+    if len(paths) < 2:
+        raise ParameterError("add needs at least two releases.")
+    refuse_same((shown.output, shown.plot, shown.report), paths)
+    whole = add_releases([cast("Release", read_release(path)) for path in paths])
+    cut = whole.cut(shown.min_count, shown.limit).at_confidence(shown.confidence)
+    stated = {"confidence": shown.confidence, "limit": shown.limit, "min_count": shown.min_count}
+    done = cut.made_with(stated, shown.source_name)
+    write_files(done, shown.output, shown.plot, shown.report)
+    return done

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.privacy import Guarantee
 from hushcount.releases.accuracy import hidden
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.made import Made
+from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
 from hushcount.releases.stored.documents import content_plain
 from hushcount.releases.stored.exact import digest
@@ -26,6 +27,15 @@ TREES = (
     " residual of its parent there, so nodes cannot be added one by one. Release one tree of all data"
     " instead."
 )
+ORACLES = (
+    "releases must be tables of keys to be added, got an oracle; oracles are added by `hushcount oracle"
+    " merge`, or by their method merge."
+)
+KEYS = (
+    "releases must be tables with counts to be added, got a list of keys, which has none; each key of it"
+    " stands by itself, so that lists can be put together as they are."
+)
+OTHER_KINDS = ((TreeRelease, TREES), (Oracle, ORACLES), (KeyList, KEYS))
 
 
 def add_releases(releases: Sequence[Release]) -> Release:
@@ -66,11 +76,8 @@ def add_releases(releases: Sequence[Release]) -> Release:
 
 def _check(parties: tuple[Release, ...]) -> None:
     """Raise unless the parties can be added."""
-    for given in cast("tuple[object, ...]", parties):
-        if isinstance(given, TreeRelease):
-            raise ParameterError(TREES)
-        if not isinstance(given, Release) or isinstance(given, KeyList):
-            raise ParameterError(f"releases must be a list of releases, got {type(given).__name__} in it.")
+    for party in parties:
+        _check_kind(party)
     if not parties:
         raise ParameterError("releases must be at least one, got none.")
     names = [name for party in parties for name in _names(party)]
@@ -87,6 +94,15 @@ def _check(parties: tuple[Release, ...]) -> None:
                 f"releases must protect the same unit to be added, got {parties[0].guarantee.unit.name}"
                 f" and {party.guarantee.unit.name}."
             )
+
+
+def _check_kind(given: object) -> None:
+    """Raise unless it is a table with counts."""
+    for kind, sentence in OTHER_KINDS:
+        if isinstance(given, kind):
+            raise ParameterError(sentence)
+    if not isinstance(given, Release):
+        raise ParameterError(f"releases must be a list of releases, got {type(given).__name__} in it.")
 
 
 def _names(release: Release) -> list[str]:

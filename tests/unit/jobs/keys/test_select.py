@@ -63,7 +63,7 @@ def test_a_release_of_keys_is_read_back_verified_and_reported(tmp_path):
     assert "KeyList of 3 rows" in repr(found)
     with pytest.raises(ParameterError) as error:
         hc.add_releases([found, again])
-    assert str(error.value) == "releases must be a list of releases, got KeyList in it."
+    assert str(error.value).startswith("releases must be tables with counts to be added, got a list of keys")
 
 
 def test_a_forged_list_of_keys_is_refused():
