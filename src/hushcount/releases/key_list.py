@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hushcount.releases.accuracy import NoCounts
+from hushcount.releases.accuracy import Counted, NoCounts
 from hushcount.releases.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.privacy import Guarantee
+
+KEYS_ONLY = Counted("keys", "Only keys are published: no count, no order by frequency.")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,4 +36,4 @@ class KeyList(Release):
         import numpy as np
 
         whole = Release.of(keys, np.zeros(len(keys), np.int64), guarantee, NoCounts(said))
-        return cls(whole.keys, whole.counts, guarantee, whole.error)
+        return cls(whole.keys, whole.counts, guarantee, whole.error, counted=KEYS_ONLY)

@@ -5,7 +5,6 @@ Every number in it is a function of noisy values and public parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from hushcount.releases.accuracy import (
     ErrorModel,
     RowErrorModel,
 )
-from hushcount.releases.made import Documented, Made
+from hushcount.releases.made import Made
 from hushcount.releases.published import Published
 
 if TYPE_CHECKING:
@@ -256,39 +255,3 @@ class Release(Published):
         """
         shown = self if smallest is None else self.at_least(smallest)
         return shown if rows is None else shown.limit(rows)
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRelease(Documented):
-    """Published keys, sorted, without any count, with their guarantee.
-
-    Parameters
-    ----------
-    keys : pyarrow.Array
-        The keys, each once.
-    guarantee : Guarantee
-        What is protected, how well, and under which assumptions.
-    notes : tuple of str
-        Further sentences about public facts.
-    made : Made, optional
-        How, when and by which version it was made.
-    """
-
-    keys: pa.Array
-    guarantee: Guarantee
-    notes: tuple[str, ...] = ()
-    made: Made | None = field(default=None, compare=False)
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def __iter__(self) -> Iterator[object]:
-        """Yield the keys."""
-        return iter(self.keys.to_pylist())
-
-    @property
-    def table(self) -> pa.Table:
-        """The keys as a table of one column."""
-        import pyarrow as pa
-
-        return pa.table({"key": self.keys})

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import SELECTIONS
+from hushcount.jobs.exact.counts import CountsOnDisk
 from hushcount.jobs.keys.sets import UserSets
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.run import Running, TableAsk, run
-from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
+from hushcount.jobs.settings import ReleaseSettings, taken
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.keys.calibration import UNIT
 from hushcount.mechanisms.keys.selection import EventKeys
 from hushcount.mechanisms.registry import EVERY_MECHANISM
 from hushcount.privacy import Budget, check_count, check_delta, unwarned
-from hushcount.releases.accuracy import Counted
+from hushcount.releases.key_list import KEYS_ONLY
 from hushcount.sources.duckdb.bounding import DistinctPairs
 
 if TYPE_CHECKING:
-    from hushcount.jobs.run import Releasing
+    from hushcount.jobs.run import Releasing, Run
     from hushcount.keys.memory import Data
     from hushcount.releases.key_list import KeyList
     from hushcount.releases.release import Release
     from hushcount.shapes import Sketch
 
 LARGEST = 1000
-PARTS = Counted("keys", "Only keys are published: no count, no order by frequency.")
 
 
 def keys(
@@ -150,15 +150,15 @@ def keys_job(values: Mapping[str, object]) -> tuple[KeysAsk, Running]:
     settings, request = taken(KeySettings, values), taken(Request, values)
     running = taken(Running, values)
     if settings.user is None:
-        new = partial(new_sketch, EventKeys.sketch, COUNTERS)
-        return KeysAsk(replace(request, ordered=False), settings, new, counted=PARTS), running
+        on_disk = replace(request, ordered=False)
+        return KeysAsk(on_disk, settings, CountsOnDisk, counted=KEYS_ONLY), running
     bound = DistinctPairs(settings.max_keys or LARGEST)
     request = replace(request, bound=bound, with_users=True, progress=running.progress)
     notes = (
         f"Of each user at most {bound.largest} different keys are kept, picked by a keyed hash.",
         f"Each user adds a weight to every key that they hold; the squares add up to at most {UNIT}^2.",
     )
-    return KeysAsk(request, settings, partial(UserSets, bound.largest), notes, counted=PARTS), Running()
+    return KeysAsk(request, settings, partial(UserSets, bound.largest), notes, counted=KEYS_ONLY), Running()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +199,13 @@ class KeysAsk(TableAsk):
         sketch = self.new()
         public, budget = sketch.public(), self.settings.budget
         if self.settings.user is None:
-            return sketch, EventKeys(budget, public)  # type: ignore[return-value]
+            return sketch, EventKeys(budget, public)
         kind = EVERY_MECHANISM[f"keys-{self.settings.method or SELECTIONS[0]}"]
         return sketch, kind(budget, public)  # type: ignore[return-value]
+
+    def count(self, reading: Run, progress: Progress | None) -> None:
+        """Read all rows: events are counted on disk, users give their keys one after the other."""
+        if isinstance(reading.sketch, CountsOnDisk):
+            reading.sketch.read(reading.source, progress)
+        else:
+            super().count(reading, progress)

@@ -10,7 +10,7 @@ import numpy as np
 from hushcount.ldp.server.answers import LocalError, guarantee_of, recipe_of
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.releases.oracle import Oracle
-from hushcount.releases.release import KeyRelease, Release
+from hushcount.releases.release import Release
 from hushcount.releases.stored.exact import Plain, number_plain, text_from, whole_from
 from hushcount.releases.stored.guarantees import guarantee_plain
 from hushcount.releases.stored.models import model_plain, values_plain
@@ -26,13 +26,11 @@ DRAWN = ("floor", "floors", "domain")  # of an error model: noisy, or a list of 
 RELATIVE = 1e-6  # difference of numbers with a fraction, which machines may round differently
 
 
-def compared(release: Release | TreeRelease | KeyRelease, again: Stored) -> list[str]:
+def compared(release: Release | TreeRelease, again: Stored) -> list[str]:
     """Return the names of what a release states and its recipe does not give."""
     if type(again) is not type(release) or isinstance(again, Oracle):
         return ["kind"]
     wrong = differences(release.guarantee, again.guarantee)
-    if isinstance(release, KeyRelease) or isinstance(again, KeyRelease):
-        return wrong
     mine, other = model_plain(release.error) or {}, model_plain(again.error) or {}
     known = {**mine, **{name: other.get(name) for name in DRAWN if name in mine}}
     if known != other:

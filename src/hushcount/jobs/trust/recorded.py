@@ -11,7 +11,7 @@ from hushcount.accounting import inspection
 from hushcount.accounting.chain import broken_link, digest, first_hash
 from hushcount.errors import LedgerError
 from hushcount.releases.oracle import Oracle
-from hushcount.releases.release import KeyRelease, Release
+from hushcount.releases.release import Release
 from hushcount.stores.database import shown
 
 if TYPE_CHECKING:
@@ -78,6 +78,6 @@ def _entries(chains: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, o
 def _stored(release: Stored) -> Stored:
     """Return a release as it was stored, before anything was asked of it."""
     made = None if release.made is None else replace(release.made, options={}, source_name=None)
-    if isinstance(release, Oracle | KeyRelease):
+    if isinstance(release, Oracle):
         return replace(release, made=made)
     return replace(release.at_confidence(CONFIDENCE), made=made)

@@ -58,7 +58,7 @@ class Verification:
     ----------
     findings : tuple of CheckedFact
         What was checked, in order.
-    release : Release, TreeRelease, KeyRelease, Oracle or None
+    release : Release, TreeRelease, KeyList, Oracle or None
         The release, if the file could be read.
     """
 

@@ -19,9 +19,10 @@ from hushcount.mechanisms.keys.calibration import (
     several_rounds,
     weights,
 )
+from hushcount.mechanisms.sampling.filter import draw_published
 from hushcount.mechanisms.sampling.sample import PrivateSampleKeys
 from hushcount.releases.key_list import KeyList
-from hushcount.shapes import Histogram, KeySets
+from hushcount.shapes import ExactCounts, Histogram, KeySets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -185,8 +186,13 @@ class EventKeys(PrivateSampleKeys):
     """
 
     name = "keys-events"
+    accepts = (Histogram, ExactCounts)
 
-    def draw(self, shape: Histogram, bits: Bits) -> KeyList:  # type: ignore[override]
-        """Publish each key with probability pi of its count."""
-        found = PrivateSampleKeys.draw(self, shape, bits)
-        return KeyList.of_keys(found.keys, found.guarantee)
+    def draw(self, shape: Histogram | ExactCounts, bits: Bits) -> KeyList:
+        """Publish each key with probability pi of its count; counts on disk come in many blocks."""
+        import pyarrow as pa
+
+        blocks = shape.blocks if isinstance(shape, ExactCounts) else [(shape.keys, shape.counts)]
+        found = [keep(keys, draw_published(self.rows, counts, bits)) for keys, counts in blocks]
+        every = pa.concat_arrays(found) if found else pa.nulls(0)
+        return KeyList.of_keys(every, self.foretold(shape.unit))

@@ -18,8 +18,9 @@ from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, values_gri
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
 from hushcount.privacy import Budget, Guarantee, PrivacyUnit, check_count, unwarned
 from hushcount.releases.accuracy import RELIABLE
-from hushcount.releases.release import KeyRelease, Release
-from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public
+from hushcount.releases.key_list import KeyList
+from hushcount.releases.release import Release
+from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public, Shape
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -35,7 +36,7 @@ WAY_OUT = (
 class Sampling(Mechanism[Histogram, Released]):
     """A mechanism that samples keys by a public scheme; each value is divided into `tokens`."""
 
-    accepts = (Histogram,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
     sketch = "exact"
     way_out = WAY_OUT
 
@@ -190,7 +191,7 @@ class SampleError:
         }
 
 
-class PrivateSampleKeys(Sampling[KeyRelease]):
+class PrivateSampleKeys(Sampling[KeyList]):
     """Keys sampled by count, without any count.
 
     Theorem: (epsilon, delta)-DP, sampling included, with the largest reporting probabilities.
@@ -217,10 +218,8 @@ class PrivateSampleKeys(Sampling[KeyRelease]):
         self.distribution()
         return KeyForecast(0, self.reporting, None)
 
-    def draw(self, shape: Histogram, bits: Bits) -> KeyRelease:
+    def draw(self, shape: Histogram, bits: Bits) -> KeyList:
         """Publish each key with probability pi of its count."""
-        import pyarrow.compute as pc
-
         keys = keep(shape.keys, draw_published(self.rows, shape.counts, bits))
         guarantee = self.guarantee(shape.unit, scheme=self.scheme.name)
-        return KeyRelease(keys.take(pc.array_sort_indices(keys)), guarantee)
+        return KeyList.of_keys(keys, guarantee)

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hushcount.privacy import check_confidence
 from hushcount.releases.accuracy import Counted, NoCounts
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.oracle import Oracle
-from hushcount.releases.release import KeyRelease, Release
+from hushcount.releases.release import Release
 from hushcount.releases.stored.columns import (
     column_from,
     column_plain,
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from hushcount.releases.accuracy import ErrorModel
     from hushcount.releases.tree import TreeError
 
-Stored: TypeAlias = Release | TreeRelease | KeyRelease | Oracle
+Stored: TypeAlias = Release | TreeRelease | Oracle
 """Everything that a document can hold."""
 
 VERSION = 2
@@ -103,8 +102,6 @@ def content_plain(release: Stored) -> dict[str, Plain]:
     if isinstance(release, Oracle):
         return values | {"kind": "oracle"} | oracle_plain(release)
     values["guarantee"] = guarantee_plain(release.guarantee)
-    if isinstance(release, KeyRelease):
-        return values | {"kind": "keys", "keys": column_plain("key", release.keys)}
     values["confidence"] = number_plain(release.confidence)
     values["error"] = model_plain(release.error) or model_plain(StatedError.of(release))
     values["floors"] = list(map(whole_plain, _floors(release)))
@@ -122,8 +119,6 @@ def release_from(values: dict[str, Plain]) -> Stored:
     kind = text_from(values["kind"])
     if kind == "oracle":
         return oracle_from(content)
-    if kind == "keys":
-        return _keys_from(content)
     if kind == "key-list":
         return _list_from(content)
     return table_release_from(content) if kind == "release" else _tree_from(content)
@@ -165,17 +160,6 @@ def table_release_from(content: Plain) -> Release:
         raise ValueError("rows")
     _check_floors(release, fields["floors"])
     return release
-
-
-def _keys_from(content: Plain) -> KeyRelease:
-    """Return keys without counts, or raise unless they are sorted and each is there once."""
-    fields = fields_from(content, (*ALWAYS, "guarantee", "keys"))
-    name, keys = column_from(fields["keys"])
-    distinct = keys.unique()
-    if name != "key" or keys.null_count or distinct.take(pc.array_sort_indices(distinct)) != keys:
-        raise ValueError("keys")
-    promise, notes = guarantee_from(fields["guarantee"]), texts_from(fields["notes"])
-    return KeyRelease(keys, promise, notes, made_from(fields["made"]))
 
 
 def _table_plain(release: Release) -> dict[str, Plain]:

@@ -40,7 +40,7 @@ def read_release(source: str | os.PathLike[str] | bytes) -> Stored:
 
     Returns
     -------
-    Release, TreeRelease, KeyRelease or Oracle
+    Release, TreeRelease, KeyList or Oracle
         The same as was written.
 
     Raises

@@ -35,14 +35,15 @@ class CountedKeys:
         self, tell: Callable[[Batch], None] = lambda batch: None
     ) -> Iterator[tuple[pa.Array, Counts]]:
         """Yield keys and counts; `tell(batch)` is called for each batch that is read."""
-        kind = _kind(self.source)
+        kinds: list[pa.DataType] = []
 
         def record(batch: Batch) -> pa.RecordBatch:
             tell(batch)
+            kinds[:] = [_kind(self.source, batch.keys)]
             return pa.RecordBatch.from_arrays([stored(batch.keys)], ["key"])
 
         for rows in OutOfCore(lambda: QUERY, *FAILURES, self.memory).batches(self.source, record):
-            yield restored(rows.column("key"), kind), rows.column("keys").to_numpy()
+            yield restored(rows.column("key"), kinds[0]), rows.column("keys").to_numpy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +59,17 @@ class CountedByBound:
 
     def batches(self, tell: Callable[[Batch], None] = lambda batch: None) -> Iterator[pa.RecordBatch]:
         """Yield records of a key and its counts; `tell(batch)` is called for each batch that is read."""
-        kind, names = _kind(self.source), ["key", *(f"within_{bound}" for bound in self.bounds)]
+        kinds, names = [pa.null()], ["key", *(f"within_{bound}" for bound in self.bounds)]
 
         def record(batch: Batch) -> pa.RecordBatch:
             tell(batch)
             few = batch.keys.filter(pc.less_equal(batch.keys.field("place"), self.bounds[-1]))
+            kinds[:] = [_kind(self.source, few.field("key"))]
             columns = [stored(few.field("key")), few.field("place")]
             return pa.RecordBatch.from_arrays(columns, ["key", "place"])
 
         for rows in OutOfCore(self._query, *FAILURES, self.memory).batches(self.source, record):
-            columns = [restored(rows.column(0), kind), *rows.columns[1:]]
+            columns = [restored(rows.column(0), kinds[0]), *rows.columns[1:]]
             yield pa.RecordBatch.from_arrays(columns, names)
 
     def _query(self) -> str:
@@ -75,7 +77,7 @@ class CountedByBound:
         return f"SELECT key, {', '.join(within)} FROM rows GROUP BY key"
 
 
-def _kind(source: Source) -> pa.DataType:
-    """Return the type of the keys of a source."""
+def _kind(source: Source, keys: pa.Array) -> pa.DataType:
+    """Return the type of the keys of a source; an iterable has one from its first keys on."""
     types = source.columns.without_time().types
-    return types[0] if len(types) == 1 else pa.binary()
+    return types[0] if len(types) == 1 else keys.type

@@ -110,17 +110,21 @@ class _Feed:
 
     def reader(self) -> pa.RecordBatchReader | None:
         """Return the stream, or None if the source has no rows."""
-        first = self._batches.next()
-        if first is None:
+        start = next(self._recorded(), None)
+        if start is None:
             return None
-        start = self._record(first)
         return pa.RecordBatchReader.from_batches(start.schema, self._records(start))
+
+    def _recorded(self) -> Iterator[pa.RecordBatch]:
+        """Yield what becomes of each batch; one without rows may be of another type, and is left out."""
+        while (batch := self._batches.next()) is not None:
+            if (record := self._record(batch)).num_rows:
+                yield record
 
     def _records(self, start: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield start
         try:
-            while (batch := self._batches.next()) is not None:
-                yield self._record(batch)
+            yield from self._recorded()
         except GeneratorExit:
             raise
         except BaseException as error:  # DuckDB turns it into words of its own

@@ -43,6 +43,30 @@ def test_events_go_by_the_truncated_geometric():
     assert found.guarantee.unit.name == "event"
 
 
+def test_events_are_counted_on_disk_in_bounded_memory(monkeypatch):
+    """Two million different keys in 64 MB of DuckDB, none of which is kept in a table in memory."""
+    from hushcount.sketches import exact
+    from hushcount.sources.duckdb import counted
+
+    kind = counted.CountedKeys
+    monkeypatch.setattr("hushcount.jobs.exact.counts.CountedKeys", lambda source: kind(source, memory="64MB"))
+    monkeypatch.setattr(exact.Exact, "update", lambda self, keys: pytest.fail("counted in memory"))
+    names = pa.array(range(2_000_000)).cast(pa.string())
+    table = pa.table({"key": pa.chunked_array([names, *[names.slice(7, 1)] * 60])})
+    found = hc.keys(table, column="key", epsilon=1.0, delta=1e-9)
+    assert found.table.to_pydict() == {"key": ["7"]}
+    assert found.made.recipe["summary"] == "exact-counts"
+
+
+@pytest.mark.parametrize(
+    ("keys", "published"),
+    [([3] * 60, [3]), (["é"] * 60, ["é"]), ([None] * 200_000 + [5] * 60 + [None] * 200_000, [5]), ([], [])],
+)
+def test_keys_of_an_iterable_keep_their_type(keys, published):
+    assert hc.keys(keys, **BUDGET).table.to_pydict() == {"key": published}
+    assert hc.top(keys, exact=True, **BUDGET).table["key"].to_pylist() == published
+
+
 def test_a_release_of_keys_is_read_back_verified_and_reported(tmp_path):
     found = hc.keys(
         USERS, column="key", user="user", output=tmp_path / "k.json", report=tmp_path / "k.html", **BUDGET
