@@ -29,8 +29,6 @@ Example:
 """
 ADD = f"""\b
 Example:
-  hushcount release europe.hc --epsilon 1 --delta 1e-8 --output europe.json
-  hushcount release asia.hc --epsilon 1 --delta 1e-8 --output asia.json
   hushcount add europe.json asia.json --output world.csv
 
 {options.VERBS}
