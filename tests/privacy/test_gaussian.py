@@ -8,6 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.special import ndtr
 
 from hushcount.audit import laws as hs
 from hushcount.audit.moved import gaussian_divergence, many_keys_divergence
@@ -46,8 +47,14 @@ def test_one_lower_threshold_and_less_noise_are_refuted(budget: Budget, moved: i
 
 
 def test_the_continuous_calibration_exceeds_delta_on_the_integers() -> None:
-    assert gaussian_divergence(DiscreteGaussian(4.2247), 1, 1.0) == pytest.approx(1.0187e-6, rel=1e-3)
-    assert gaussian_divergence(DiscreteGaussian(4.231), 1, 1.0) <= 1e-6
+    def continuous(sigma: float) -> float:  # Balle and Wang 2018, Theorem 8
+        above, below = 1 / (2 * sigma) - sigma, -1 / (2 * sigma) - sigma
+        return float(ndtr(above) - math.e * ndtr(below))
+
+    assert continuous(4.22467) > 1e-6 > continuous(4.22468)
+    assert gaussian_divergence(DiscreteGaussian(4.2247), 1, 1.0) == pytest.approx(1.0196e-6, rel=1e-5)
+    assert gaussian_divergence(DiscreteGaussian(4.225), 1, 1.0) == pytest.approx(1.01867e-6, rel=1e-5)
+    assert gaussian_divergence(DiscreteGaussian(4.231), 1, 1.0) == pytest.approx(9.9925e-7, rel=1e-5)
 
 
 def test_the_divergence_is_not_monotone_in_sigma() -> None:
