@@ -31,6 +31,13 @@ def test_one_event_empties_a_sketch_of_datasketches(slots_log):
     assert frequent_items(slots_log, shorter) == (dict.fromkeys(keys, (100, 100)), 0)
 
 
+@pytest.mark.parametrize("times", [1, 7, 5000])
+def test_a_purge_subtracts_any_count_of_the_data(times):
+    keys = [f"k{index}" for index in range(6)]
+    assert frequent_items(3, [*keys * times, "new"]) == ({}, times)
+    assert frequent_items(3, keys * times) == (dict.fromkeys(keys, (times, times)), 0)
+
+
 @pytest.mark.parametrize("slots_log", CAPACITY)
 def test_one_event_changes_every_count_of_datasketches_by_100(slots_log):
     keys = [f"k{index}" for index in range(CAPACITY[slots_log])]
