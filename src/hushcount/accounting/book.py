@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -140,6 +141,20 @@ class Book:
         if self.unit == USER or starts is None:
             return None, sums
         return TimeWindow(cast(int, starts), cast(int, stops)), sums
+
+    def clock(self) -> tuple[str, str] | None:
+        """Return the column and the zone by which the windows of the dataset are told, None before the first.
+
+        Texts in JSON have no quotation mark without a backslash, so no name in an entry looks like the field.
+        """
+        rows = self.database.rows(
+            "SELECT body FROM entry WHERE dataset = ? AND body LIKE ? ORDER BY seq LIMIT 1",
+            *(self.name, '%"time":{"column":%'),
+        )
+        if not rows:
+            return None
+        known = json.loads(str(rows[0][0]))["time"]
+        return known["column"], known["zone"]
 
     def source(self, fingerprint: str | None) -> str | None:
         """Return the keyed hash of a fingerprint: it is compared and never published."""

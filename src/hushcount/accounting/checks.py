@@ -105,6 +105,9 @@ def _differences(book: Book, chain: list[Entry]) -> Iterator[str]:
             yield f"run {run_id} or its answer is not what its entries say."
     if not _same_schedules(book, replayed):
         yield "its schedules are not those of its entries."
+    clocks = [fields["time"] for fields in replayed.runs.values() if "time" in fields]
+    if book.unit != USER and any(clock != clocks[0] for clock in clocks):
+        yield "its windows are told by more than one column or zone."
     if not _within(book, replayed):
         yield "its releases exceed the budget."
 

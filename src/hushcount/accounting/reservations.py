@@ -37,6 +37,11 @@ OTHER_DATA = (
     "Run {} was answered from other data: the files have changed since. For an answer from the new data give"
     " it a run id of its own, or ask again, which spends again."
 )
+OTHER_CLOCK = (
+    "The windows of dataset {name} are told by column {known[0]}, in {known[1]} where a time has no zone. By"
+    " another column or zone a row could be in two windows that seem apart, so those cannot be used; without"
+    " a window the release is charged for all times."
+)
 
 
 def reserve(book: Book, plan: RunPlan) -> Reservation:
@@ -100,6 +105,10 @@ def _check_unit(book: Book, plan: RunPlan) -> None:
         )
     if book.unit == USER_WINDOW:
         check_cells(plan.window, str(book.cell))
+    if book.unit != USER and plan.window is not None:
+        known = book.clock()
+        if known is not None and plan.window.clock != known:
+            raise LedgerError(OTHER_CLOCK.format(name=book.name, known=known))
 
 
 def _free_name(book: Book, name: str) -> str:
@@ -115,7 +124,9 @@ def _charge(book: Book, run_id: str, plan: RunPlan) -> None:
     """Charge a new run, or raise; a run of a schedule has been paid for."""
     paid = _scheduled(book, run_id, plan.event)
     number, budget, charge = paid or grant(book, plan.event, plan.window)
-    span = (None, None) if plan.window is None else (plan.window.start, plan.window.stop)
+    window = plan.window
+    span = (None, None) if window is None else (window.start, window.stop)
+    clock = None if window is None or window.clock is None else window.clock
     numbers = text(charge.delta), text(charge.basic), text(charge.at(budget.order))
     book.database.change(
         "INSERT INTO run (dataset, run_id, question, source, budget, starts, stops, delta, basic, renyi,"
@@ -130,8 +141,9 @@ def _charge(book: Book, run_id: str, plan: RunPlan) -> None:
         budget=str(number),
         epsilon=text(plan.event.epsilon),
         delta=text(plan.event.delta),
-        window=None if plan.window is None else str(plan.window),
+        window=None if window is None else str(window),
         charge=None if paid else charge.to_dict(),
+        **({} if clock is None else {"time": {"column": clock[0], "zone": clock[1]}}),
     )
 
 

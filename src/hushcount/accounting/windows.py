@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -24,10 +24,14 @@ FORM = "window must be a day such as 2026-11-15, or FROM/TO, two days or times, 
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """The instants from `start` up to but not including `stop`, in microseconds since 1970 in UTC."""
+    """The instants from `start` up to but not including `stop`, in microseconds since 1970 in UTC.
+
+    `clock` is what tells the instant of a row: the name of its column, and the zone of times without one.
+    """
 
     start: int
     stop: int
+    clock: tuple[str, str] | None = field(default=None, compare=False)
 
     @classmethod
     def parse(cls, given: str, zone: tzinfo = UTC) -> TimeWindow:
@@ -47,6 +51,10 @@ class TimeWindow:
         if window.start >= window.stop:
             raise ParameterError(f"window must end after it begins, got {given}.")
         return window
+
+    def by(self, column: str, time_zone: str) -> TimeWindow:
+        """Return the window with the column and the zone that tell which rows are in it."""
+        return replace(self, clock=(column, time_zone))
 
     def __str__(self) -> str:
         return f"{_text(self.start)}/{_text(self.stop)}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import pyarrow as pa
 
 from hushcount import signals
+from hushcount.accounting.windows import TimeWindow
 from hushcount.errors import DataError, ParameterError, SketchFileError
 from hushcount.files.atomic import PathLike, check_writable, replace_verified
 from hushcount.files.container import Contents, Fields
@@ -34,18 +35,31 @@ UNITS = {unit.name: unit for unit in (EVENT, USER, RESULT_ROW, STREAM_ROW)}
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The key columns, the privacy unit and the public notes of a source."""
+    """The key columns, the privacy unit and the public notes of a source.
+
+    `window` is the time that its rows are from, and `clock` the column and the zone that tell it.
+    """
 
     columns: KeyColumns
     unit: PrivacyUnit
     notes: tuple[str, ...]
     window: str | None = None
+    clock: tuple[str, str] | None = None
 
     @classmethod
     def of(cls, source: Source) -> Origin:
         """Return the origin of the keys of a source, and the window of time that they are from."""
-        window = source.words if isinstance(source, WindowedSource) else None
-        return cls(source.columns, source.unit, source.notes, window)
+        told = (source.columns, source.unit, source.notes)
+        if not isinstance(source, WindowedSource):
+            return cls(*told)
+        return cls(*told, source.words, (source.times.name, source.times.zone))
+
+    @property
+    def span(self) -> TimeWindow | None:
+        """The time that is charged; all of it where nothing tells by which column a window is meant."""
+        if self.window is None or self.clock is None:
+            return None
+        return TimeWindow.parse(self.window).by(*self.clock)
 
     def to_dict(self) -> Fields:
         """Return plain values for a sketch file."""
@@ -61,6 +75,7 @@ class Origin:
             "rows": self.unit.rows,
             "notes": list(self.notes),
             "window": self.window,
+            "clock": self.clock and list(self.clock),
         }
 
     @classmethod
@@ -75,7 +90,9 @@ class Origin:
             inferred=tuple(values.get("inferred", ())),
         )
         unit = replace(UNITS[values["unit"]], rows=check_count("rows", values.get("rows", 1)))
-        return cls(columns, unit, tuple(values["notes"]), values.get("window"))
+        clock = values.get("clock")
+        told = (columns, unit, tuple(values["notes"]), values.get("window"))
+        return cls(*told, None if clock is None else (str(clock[0]), str(clock[1])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hushcount import signals
-from hushcount.accounting.windows import TimeWindow
 from hushcount.errors import DataError, NotProvedError, ParameterError
 from hushcount.files.atomic import PathLike, check_writable, refuse_same
 from hushcount.files.container import ORACLE, read
@@ -93,7 +92,8 @@ def _finished_position(run: Run, request: Request) -> Position:
     if request.bound is None or not isinstance(source, BoundedSource):
         return position
     notes = (*position.origin.notes, kept_sentence(request.bound.largest))
-    origin = replace(position.origin, notes=notes, window=Origin.of(source.source).window)
+    inner = Origin.of(source.source)
+    origin = replace(position.origin, notes=notes, window=inner.window, clock=inner.clock)
     return replace(position, fingerprint=source.source.fingerprint, origin=origin)
 
 
@@ -133,7 +133,7 @@ def _opened_together(paths: Sequence[PathLike]) -> tuple[list[Resumable], Origin
         if sketch.unit == EVENT:  # files of earlier versions keep the unit beside the sketch only
             sketch.unit = unit
     notes = dict.fromkeys(note for origin in origins for note in origin.notes)
-    windows = {origin.window for origin in origins}
+    windows = {(origin.window, origin.clock) for origin in origins}
     window = first.window if len(windows) == 1 else None
     if unit == USER and assumed:
         assumed = ("Assumed: no user is in two of the sketches.",)
@@ -183,8 +183,7 @@ def open_sketches(paths: Sequence[PathLike], settings: ReleaseSettings) -> tuple
         check_keys(settings.domain, origin.columns)
     whole = sketches[0] if len(sketches) == 1 else cast("list[Sketch]", sketches)
     files = " ".join(content_digest(str(path)) for path in paths)
-    window = TimeWindow.parse(origin.window) if origin.window else None
-    return Released(whole, _shape(whole), settings, source=files, window=window), origin
+    return Released(whole, _shape(whole), settings, source=files, window=origin.span), origin
 
 
 def _shape(sketch: Sketch | list[Sketch]) -> Shape:

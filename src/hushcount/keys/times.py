@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -69,29 +68,40 @@ class TimeColumn:
         return found.fill_null(False)
 
     def _of_times(self, array: pa.Array) -> pa.Array:
-        """Compare Arrow times in their own unit, so that none is rounded."""
+        """Compare Arrow times in their own unit, so that none is rounded.
+
+        A time that clocks show twice is the earlier one; one that they skip is the instant of the change.
+        """
         if array.type.tz is None and self.zone != "UTC":
-            array = pc.assume_timezone(array, self.zone, ambiguous="earliest", nonexistent="earliest")
+            array = pc.assume_timezone(array, self.zone, ambiguous="earliest", nonexistent="latest")
         unit = array.type.unit
         numbers = array.cast(pa.int64())
         first, end = (_in_unit(instant, unit) for instant in (self.start, self.stop))
         return pc.and_(pc.greater_equal(numbers, first), pc.less(numbers, end))
 
     def _of_text(self, array: pa.Array) -> pa.Array:
-        """Read each different text once."""
+        """Read each different text once, and place it on the same clock as Arrow times."""
         coded = array.dictionary_encode()
-        inside = [self._holds(text) for text in coded.dictionary.to_pylist()]
-        return pa.array(inside, pa.bool_()).take(coded.indices)
+        times = [_read(text) for text in coded.dictionary.to_pylist()]
+        plain = pa.array(
+            [None if time is None or time.tzinfo else time for time in times], pa.timestamp("us")
+        )
+        zoned = pa.array([_since(time) for time in times], pa.int64()).cast(pa.timestamp("us", "UTC"))
+        inside = pc.coalesce(self._of_times(plain), self._of_times(zoned))
+        return inside.take(coded.indices)
 
-    def _holds(self, text: str | None) -> bool | None:
-        """Return whether a time in ISO text is in the window, None if it cannot be read."""
-        try:
-            time = datetime.fromisoformat(text or "")
-        except ValueError:
-            return None
-        if time.tzinfo is None:
-            time = time.replace(tzinfo=ZoneInfo(self.zone))
-        return self.start <= (time - EPOCH) // MICROSECOND < self.stop
+
+def _read(text: str | None) -> datetime | None:
+    """Return a time in ISO text, None if it cannot be read."""
+    try:
+        return datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+
+
+def _since(time: datetime | None) -> int | None:
+    """Return the microseconds since 1970 of a time with a zone, None for others."""
+    return None if time is None or time.tzinfo is None else (time - EPOCH) // MICROSECOND
 
 
 def _in_unit(instant: int, unit: str) -> pa.Scalar:

@@ -112,6 +112,18 @@ def test_sums_are_computed_again(full):
     assert "Dataset searches: its releases exceed the budget." in verify(full, {})
 
 
+def test_windows_by_several_clocks_are_found(location):
+    made, event = Ledger(location), Event.of("0.1", "1e-8")
+    made.init("searches", Filter.fixed(2, "1e-6"))
+    for day in ("2026-11-15", "2026-11-16"):
+        window = TimeWindow.parse(day).by("at", "UTC")
+        made.reserve("searches", RunPlan(day, "event", event, run_id=day, window=window))
+    assert verify(location, {}) == []
+    body = '"seq":"3","time":{"column":"at"'
+    rebuilt(location, body, body.replace("at", "sent"))
+    assert verify(location, {}) == ["Dataset searches: its windows are told by more than one column or zone."]
+
+
 def test_entries_that_cannot_be_read_are_found(full):
     rebuilt(full, '"response":"1/10"', '"response":"secret"')
     assert verify(full, {}) == ["Dataset searches: an entry cannot be read."]

@@ -8,7 +8,7 @@ import pytest
 from hushcount.accounting.windows import TimeWindow
 from hushcount.errors import ParameterError
 from hushcount.keys.columns import KeyColumns
-from hushcount.keys.times import TimeColumn
+from hushcount.keys.times import EPOCH, MICROSECOND, TimeColumn
 
 DAY = TimeWindow.parse("2026-11-15")
 
@@ -61,6 +61,19 @@ def test_naive_times_are_of_the_zone():
     array = pa.array(times, pa.timestamp("us"))
     assert column("Europe/Zurich", window).within(array).to_pylist() == [True, False, False]
     assert column("UTC", window).within(array).to_pylist() == [True, False, True]
+
+
+def test_clocks_that_change_place_text_and_times_alike():
+    """Otherwise a row of the skipped hour is in one window as text, and in another as an Arrow time."""
+    naive = ["2026-03-29T01:59:59", "2026-03-29T02:30:00", "2026-10-25T02:30:00"]
+    instants = ["2026-03-29T00:59:59", "2026-03-29T01:00:00", "2026-10-25T00:30:00"]
+    for text, instant in zip(naive, instants, strict=True):
+        start = (datetime.fromisoformat(f"{instant}Z") - EPOCH) // MICROSECOND
+        told = TimeColumn("at", start, start + 1, "Europe/Zurich")
+        assert told.within(pa.array([text])).to_pylist() == [True]
+        for unit in ("s", "ms", "us", "ns"):
+            times = pa.array([datetime.fromisoformat(text)], pa.timestamp(unit))
+            assert told.within(times).to_pylist() == [True]
 
 
 def test_dates_are_their_midnight():

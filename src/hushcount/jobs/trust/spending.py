@@ -66,7 +66,9 @@ class Spending:
     @property
     def span(self) -> TimeWindow | None:
         """The window in UTC."""
-        return None if self.window is None else window_of(self.window, self.time_zone)
+        if self.window is None or self.time is None:
+            return None
+        return window_of(self.window, self.time_zone).by(self.time, self.time_zone or "UTC")
 
     @property
     def times(self) -> TimeColumn | None:
@@ -104,7 +106,14 @@ class Spending:
         if self.dataset is None:
             raise ParameterError(NO_DATASET)
         span = self.span if window is None else window
-        asked = {"dataset": self.dataset, "unit": unit.name, "time": self.time, "cost": cost}
+        asked: dict[str, object] = {
+            "dataset": self.dataset,
+            "unit": unit.name,
+            "time": self.time,
+            "cost": cost,
+        }
+        if self.time_zone is not None:  # it says which rows are in a window that is given in another zone
+            asked["time_zone"] = self.time_zone
         hashed = question_hash({"asked": plain(asked), "window": str(span), "question": plain(question)})
         return RunPlan(hashed, unit.name, cost, self.run_id, self.again, source or None, span)
 

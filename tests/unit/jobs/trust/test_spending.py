@@ -53,6 +53,7 @@ JOBS = {
     "streaming": (hc.tree, {"hierarchy": "path/2", "threshold": 300, "method": "streaming"}),
     "sample": (hc.sample, {"rate": 0.01}),
     "oracle": (hc.oracle, {"width": 64}),
+    "keys": (hc.keys, {}),
 }
 
 
@@ -212,6 +213,55 @@ def test_windows_keep_their_rows(spent):
     assert used(spent) == "0.3"
     top(spent, window="2026-11-01/2026-12-01", time="time")
     assert used(spent) == "0.6"
+
+
+OTHER_CLOCK = (
+    "The windows of dataset visits are told by column time, in UTC where a time has no zone. By another"
+    " column or zone a row could be in two windows that seem apart, so those cannot be used; without a window"
+    " the release is charged for all times."
+)
+DAY_AFTER = "2026-11-16T00:00:00Z/2026-11-17T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"time": "sent", "window": "2026-11-16"},  # a row of the 15th may have been sent on the 16th
+        {"time": "time", "window": DAY_AFTER, "time_zone": "America/Los_Angeles"},  # 23:30 is 07:30Z there
+    ],
+)
+def test_windows_are_told_by_one_column_and_zone(spent, other, capfd):
+    """Otherwise one row is in two windows that do not overlap, and is charged once for both."""
+    row = "2026-11-15T23:30:00,2026-11-16T01:00:00Z,/a\n"
+    Path("night.csv").write_text("time,sent,url\n" + row * 800)
+    night = spent | BUDGET | {"column": "url", "epsilon": 0.6}
+    hc.top("night.csv", time="time", window="2026-11-15", **night)
+    assert len(hc.top("night.csv", column="url", **BUDGET, **other)) == 1  # the same rows are in it
+    for dry_run in (True, False):
+        with pytest.raises(LedgerError) as refused:
+            hc.top("night.csv", dry_run=dry_run, **night, **other)
+        assert str(refused.value) == OTHER_CLOCK
+    options = [word for name, value in other.items() for word in (f"--{name.replace('_', '-')}", value)]
+    assert main(["sketch", "night.csv", "--column", "url", "-o", "night.hc", *options]) == 0
+    named = ["--ledger", spent["ledger"], "--dataset", "visits"]
+    assert main(["release", "night.hc", "--epsilon", "0.3", "--delta", "1e-8", *named]) == 1
+    assert OTHER_CLOCK in " ".join(capfd.readouterr().err.split())
+    assert used(spent) == "0.6"
+    hc.top("night.csv", time="time", window=DAY_AFTER, **night)
+    assert used(spent) == "0.6"
+    assert verify(spent["ledger"], {}) == []
+
+
+def test_the_zone_is_part_of_the_question(location):
+    """A window in UTC holds other rows if naive times are of another zone: it is no retry."""
+    Ledger(location).init("people", Filter.fixed(1, "1e-6"), "user")
+    Path("naive.csv").write_text(
+        "time,url,user\n" + "".join(f"2026-11-16T03:00:00,/a,{n}\n" for n in range(900))
+    )
+    asked = BUDGET | {"ledger": location, "dataset": "people", "column": "url", "user": "user", "max_keys": 1}
+    asked |= {"time": "time", "window": DAY_AFTER}
+    assert len(hc.top("naive.csv", **asked)) == 1
+    assert len(hc.top("naive.csv", **asked, time_zone="Asia/Tokyo")) == 0
 
 
 def test_windows_need_no_ledger():
