@@ -11,8 +11,15 @@ import pytest
 from scipy.special import ndtr
 
 import hushcount as hc
-from hushcount.audit.correlated import ISOLATED, RAISED, STILL, Halves, divergences, output_law
-from hushcount.audit.moved import gaussian_divergence
+from hushcount.audit.moved import (
+    ISOLATED,
+    RAISED,
+    STILL,
+    Halves,
+    divergences,
+    gaussian_divergence,
+    output_law,
+)
 from hushcount.errors import NotProvedError
 from hushcount.mechanisms.histograms.correlated import (
     CorrelatedSparseHistogram,

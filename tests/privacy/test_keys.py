@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from hushcount.audit.key_rounds import common_key
+from hushcount.audit.moved import common_key
 from hushcount.mechanisms.keys import calibration
 from hushcount.mechanisms.keys.calibration import (
     SIPS,

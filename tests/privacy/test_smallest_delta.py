@@ -243,7 +243,7 @@ def exact(fraction):
 def made(name, delta):
     """The mechanism with the public numbers of the audit; a tree of two levels."""
     kind = EVERY_MECHANISM[name]
-    public, _ = CASES[kind]
+    public, _ = CASES[name]
     if name == "hierarchy-streaming":
         public = (Public(height=2),)
     if name in ("gaussian", "laplace", "hierarchy-users"):

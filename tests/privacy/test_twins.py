@@ -80,7 +80,7 @@ LOWERED = dict.fromkeys(
 def test_every_mechanism_with_a_threshold_one_lower_is_refuted(name, budget):
     """At the smallest delta that the right threshold keeps."""
     kind = EVERY_MECHANISM[name]
-    public, worst_cases = CASES[kind]
+    public, worst_cases = CASES[name]
     own = tightened(lambda each: kind(each, *public), budget)
     mechanism = kind(own, *public)
     assert max(spent.delta for spent in worst_cases(mechanism)) <= own.delta * (1 + 1e-9)

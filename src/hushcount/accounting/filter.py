@@ -62,13 +62,12 @@ class Sums:
             self.unbounded + other.unbounded,
         )
 
+    def __neg__(self) -> Sums:
+        delta, finite, renyi = (each.copy_negate() for each in (self.delta, self.finite, self.renyi))
+        return Sums(delta, finite, renyi, -self.unbounded)
+
     def __sub__(self, other: Sums) -> Sums:
-        return Sums(
-            EXACT.subtract(self.delta, other.delta),
-            EXACT.subtract(self.finite, other.finite),
-            EXACT.subtract(self.renyi, other.renyi),
-            self.unbounded - other.unbounded,
-        )
+        return self + -other
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 
-from hushcount.accounting.book import BUDGET_FIELDS, Book
+from hushcount.accounting.book import BUDGET_FIELDS, Book, open_tables
 from hushcount.accounting.chain import FORMAT
 from hushcount.accounting.charges import Charge, Normal
 from hushcount.accounting.decimals import rounded_up, text, total, wide
 from hushcount.accounting.filter import Filter, Sums
 from hushcount.accounting.runs import PROTECTED
-from hushcount.accounting.tables import open_tables
 from hushcount.accounting.windows import sums_within
 from hushcount.stores.database import Database, shown
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from hushcount.accounting.book import Book, StoredRun
+from hushcount.accounting.book import Book, StoredRun, open_tables
 from hushcount.accounting.chain import Head, digest, first_hash, read_witness, write_witness
 from hushcount.accounting.filter import Filter
 from hushcount.accounting.reservations import add_schedule, preview, reserve
@@ -27,7 +27,6 @@ from hushcount.accounting.runs import (
     check_name,
 )
 from hushcount.accounting.schedule import Schedule
-from hushcount.accounting.tables import open_tables
 from hushcount.accounting.windows import cell_of
 from hushcount.errors import DataError, LedgerError, ParameterError
 from hushcount.secure import fresh_key

@@ -15,18 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hushcount.audit import exact, laws
-from hushcount.audit.key_rounds import common_key
+from hushcount.audit import moved as changes
 from hushcount.audit.laws import LawPair, NoisyThreshold
 from hushcount.audit.loss_grid import down, levels_divergence
-from hushcount.audit.moved import gaussian_divergence, largest_of, many_keys_divergence, path_divergence
-from hushcount.audit.neighbours import (
-    STATES,
-    Summaries,
-    Summary,
-    both_ways,
-    isolated_rows,
-    neighbours,
-)
+from hushcount.audit.neighbours import STATES, Summaries, Summary, both_ways, isolated_rows, neighbours
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.ldp.wire.groups import Group
 from hushcount.mechanisms.base import Thresholded
@@ -44,8 +36,6 @@ from hushcount.shapes import FloorCounters
 
 ROUNDING = 1e-9  # what floating point may add to epsilon
 VANISHING = 1e-13  # probabilities below this are not compared
-
-OneSide = dict[str, int]
 
 
 class Spent(NamedTuple):
@@ -128,7 +118,7 @@ def shards(mechanism: ShardRelease) -> Iterator[Spent]:
 
 def many_keys(law: DiscreteGaussian, threshold: int, epsilon: float, moved: int) -> Iterator[Spent]:
     """All numbers of common and isolated keys at once."""
-    spent = many_keys_divergence(law, threshold, epsilon, moved)
+    spent = changes.many_keys_divergence(law, threshold, epsilon, moved)
     yield Spent(spent, f"{moved} keys, common or isolated")
 
 
@@ -136,7 +126,7 @@ def key_rounds(rounds: tuple[KeyRound, ...], largest: int, epsilon: float) -> It
     """A user of a key that others hold, or of new keys, of which one is published in the first round."""
     last = rounds[0].threshold
     for base in (last // 4, last // 2, 3 * last // 4, last):
-        spent = common_key(rounds, UNIT, epsilon, base)
+        spent = changes.common_key(rounds, UNIT, epsilon, base)
         yield Spent(spent, f"a key of weight {base}, and one user more who holds it alone")
     for size, weight in enumerate(weights(largest).tolist(), start=1):
         tail = float(rounds[0].noise.tail(rounds[0].threshold - weight))
@@ -186,7 +176,7 @@ def cells(law: Distribution, depth: int, epsilon: float) -> Iterator[Spent]:
     """All cells of one event change by 1, one in each row."""
     words = f"{depth} cells that change by 1"
     if isinstance(law, DiscreteGaussian):
-        yield Spent(gaussian_divergence(law, depth, epsilon), words)
+        yield Spent(changes.gaussian_divergence(law, depth, epsilon), words)
         return
     span = law.two_sided(VANISHING)
     values = np.arange(-span, span + 2)
@@ -222,7 +212,7 @@ def _at_least(plan: Envelope, values: Counts, rows: int) -> Floats:
 
 def path(law: Distribution, threshold: int, tests: int, epsilon: float) -> Iterator[Spent]:
     """One leaf whose whole path is tested at the same residual, or a new leaf."""
-    yield Spent(path_divergence(law, threshold, tests, epsilon), f"one path of {tests} nodes")
+    yield Spent(changes.path_divergence(law, threshold, tests, epsilon), f"one path of {tests} nodes")
 
 
 def levels(release: NoisyThreshold, height: int) -> Iterator[Spent]:
@@ -237,7 +227,7 @@ def levels(release: NoisyThreshold, height: int) -> Iterator[Spent]:
 def largest(law: DiscreteLaplace, units: int, epsilon: float) -> Iterator[Spent]:
     """The largest noisy count of three keys, of which one changes by `units`."""
     for y in (0, 1, 3):
-        more, less = (largest_of((count, 0, 1), law) for count in (y + units, y))
+        more, less = (changes.largest_of((count, 0, 1), law) for count in (y + units, y))
         p, q = (np.array([side[output] for output in more]) for side in (more, less))
         for sides in ((p, q), (q, p)):
             yield _pure(sides, epsilon, f"reduced counts {y + units} and {y} of three keys")

@@ -7,16 +7,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from hushcount.audit import exact
 from hushcount.audit.neighbours import CountsByKey, Pair, pairs_of
 from hushcount.audit.sampled import FALSE_ALARM, ClaimedBudget, sampled
 from hushcount.errors import ParameterError
+from hushcount.noise.bits import Bits
 from hushcount.privacy import check_delta, check_epsilon
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
 
 Run = Callable[[CountsByKey, "Bits"], Hashable]
 ListedRun = Callable[[CountsByKey], Mapping[Hashable, "float | Fraction"]]

@@ -1,19 +1,27 @@
-"""Divergences of counts that change together: many keys, cells, the tests of a path, the largest of a domain.
+"""Divergences of counts that change together.
 
-Each is that of data which exist, so it is a lower bound of what a mechanism spends; those of many keys and of
-cells are exact.
+They are counts of many keys, cells, tests of a path, the largest of a domain, rounds of key selection, and
+counts that share a part of their noise. Each is that of data which exist, so it is a lower bound of what a
+mechanism spends; those of many keys and of cells are exact.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import product
+from collections.abc import Iterator
+from functools import reduce
+from itertools import combinations_with_replacement, product
+from typing import NamedTuple
 
 import numpy as np
 
-from hushcount.compiled.arrays import Floats
+from hushcount.compiled.arrays import Counts, Floats
+from hushcount.mechanisms.keys.calibration import KeyRound
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
+
+SPAN = 12  # standard deviations of noise that are enumerated, of key selection and of shared noise
+STILL, RAISED, ISOLATED = 0, 1, 2
 
 
 def _sums(law: DiscreteGaussian, count: int) -> tuple[Floats, int]:
@@ -84,3 +92,81 @@ def largest_of(y: tuple[int, ...], law: DiscreteLaplace) -> dict[tuple[int, int]
         for value, probability in zip(values.tolist(), (total * pmf[place]).tolist(), strict=True):
             found[place, value] = probability
     return found
+
+
+def _shifted(law: DiscreteGaussian, step: int, epsilon: Floats) -> Floats:
+    """Return the divergence of one value with this noise that changes by `step`, at many losses."""
+    sigma = float(law.sigma)
+    start = np.clip(np.ceil(sigma**2 * epsilon / step - step / 2), -1e9, 1e9).astype(np.int64)
+    found = np.asarray(law.tail(start)) - np.exp(epsilon) * np.asarray(law.tail(start + step))
+    return np.asarray(np.clip(found, 0.0, 1.0))
+
+
+def common_key(rounds: tuple[KeyRound, ...], unit: int, epsilon: float, base: int) -> float:
+    """Return the larger divergence of a user of one key, whose noisy weights are the output.
+
+    `base` is the weight that others give the key. The second round is there only if the key stays.
+    """
+    first = rounds[0]
+    reach = math.ceil(SPAN * first.sigma)
+    y = np.arange(base - reach, base + unit + reach + 1)
+    sides = [np.asarray(first.noise.pmf(y - base - more)) for more in (unit, 0)]
+    stays = (y < first.threshold) & (y >= (first.cut if first.cut is not None else y.min()))
+    found = []
+    for p, q in (sides, sides[::-1]):
+        seen = (p > 0) & (q > 0)
+        loss = epsilon + np.log(q[seen] / p[seen])
+        each = np.maximum(-np.expm1(loss), 0.0)
+        if len(rounds) > 1:
+            each = np.where(stays[seen], _shifted(rounds[1].noise, unit, loss), each)
+        found.append(math.fsum(p[seen] * each))
+    return max(found)
+
+
+class Halves(NamedTuple):
+    """Noise and threshold in half units: `own` for each doubled count, `shared` for all of them."""
+
+    own: DiscreteGaussian
+    shared: DiscreteGaussian
+    threshold: int
+
+
+def output_law(noise: Halves, counts: tuple[int, ...], last: int) -> Floats:
+    """Return the joint distribution of all keys: suppressed, threshold, threshold + 1, ..., last.
+
+    A count of 0 stands for a key that is not stored.
+    """
+    span = math.ceil(SPAN * float(noise.shared.sigma))
+    values = np.arange(noise.threshold, last + 1)
+    total = np.zeros((len(values) + 1,) * len(counts))
+    for shared in range(-span, span + 1):
+        keys = [_key(noise, count, shared, values) for count in counts]
+        total += float(noise.shared.pmf(shared)) * reduce(np.multiply.outer, keys)
+    return total.ravel()
+
+
+def _key(noise: Halves, count: int, shared: int, values: Counts) -> Floats:
+    """Return what is published of one key, given the shared noise."""
+    if not count:
+        return np.concatenate(([1.0], np.zeros(len(values))))
+    middle = 2 * count + shared
+    suppressed = float(noise.own.tail(1 + middle - noise.threshold))
+    return np.concatenate(([suppressed], np.asarray(noise.own.pmf(values - middle))))
+
+
+def neighbours(stored: int, base: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
+    """Yield which keys stay, are raised or isolated, and the counts on the larger and the smaller side."""
+    sides = {STILL: (base, base), RAISED: (base + 1, base), ISOLATED: (1, 0)}
+    for kinds in combinations_with_replacement((STILL, RAISED, ISOLATED), stored):
+        more, less = zip(*(sides[kind] for kind in kinds), strict=True)
+        yield kinds, more, less
+
+
+def divergences(noise: Halves, stored: int, epsilon: float, base: int) -> Iterator[tuple[float, str]]:
+    """Yield what each pair of neighbours spends, both ways, with its words."""
+    reach = SPAN * (float(noise.own.sigma) + float(noise.shared.sigma))
+    for _, more, less in neighbours(stored, base):
+        last = 2 * (base + 1) + math.ceil(reach)
+        p, q = output_law(noise, more, last), output_law(noise, less, last)
+        for one, other in ((p, q), (q, p)):
+            yield math.fsum(np.maximum(one - math.exp(epsilon) * other, 0.0)), f"counts {more} and {less}"

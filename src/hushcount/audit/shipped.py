@@ -8,40 +8,18 @@ from typing import Any
 
 from hushcount.audit import cases
 from hushcount.audit.cases import Spent, noisy
-from hushcount.audit.correlated import Halves, divergences
 from hushcount.audit.laws import NoisyThreshold
+from hushcount.audit.moved import Halves, divergences
 from hushcount.ldp.registry import CAMPAIGNS
 from hushcount.ldp.wire.encodings import Integers
 from hushcount.mechanisms.base import Mechanism
-from hushcount.mechanisms.counters.floor import BoundedLengthRelease, FloorRelease
-from hushcount.mechanisms.counters.misra_gries import (
-    ChanRelease,
-    PrivateMisraGries,
-    PrivateMisraGriesPaper,
-    PrivateMisraGriesStandard,
-)
-from hushcount.mechanisms.counters.shards import ShardRelease
-from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
+from hushcount.mechanisms.counters.floor import FloorRelease
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
-from hushcount.mechanisms.hierarchy.users import NodeRelease
-from hushcount.mechanisms.histograms.chosen import ChosenBound
 from hushcount.mechanisms.histograms.correlated import CorrelatedSparseHistogram
-from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram
-from hushcount.mechanisms.histograms.laplace import LaplaceManyKeys, LaplaceThreshold
-from hushcount.mechanisms.histograms.pure import BoundedPureRelease, PureRelease
-from hushcount.mechanisms.histograms.truncated_geometric import PublicFloorRelease, TruncatedGeometric
-from hushcount.mechanisms.keys.selection import (
-    EventKeys,
-    KeySelection,
-    KeySips,
-    SteeredSelection,
-    WeightedGaussian,
-)
+from hushcount.mechanisms.keys.selection import KeySelection
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.mechanisms.linear.envelope import CountMinEnvelope, CountSketchEnvelope
 from hushcount.mechanisms.registry import EVERY_MECHANISM, PURE
-from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
-from hushcount.mechanisms.users import GroupRelease
 from hushcount.privacy import USER, Budget, unwarned
 from hushcount.registry import Registry
 from hushcount.shapes import Public
@@ -121,10 +99,11 @@ def audit_shipped(name: str, budget: Budget = BUDGET) -> Finding:
     """
     if check_name(name) not in EVERY_MECHANISM:
         return _local(name, budget)
-    pure = name in PURE
     kind: Any = EVERY_MECHANISM[name]
-    public, worst_cases = CASES[kind]
-    own = unwarned(budget.epsilon, 0.0) if pure else tightened(lambda each: kind(each, *public), budget)
+    public, worst_cases = CASES[name]
+    own = (
+        unwarned(budget.epsilon, 0.0) if name in PURE else tightened(lambda each: kind(each, *public), budget)
+    )
     found = list(worst_cases(kind(own, *public)))
     worst = max(found, key=lambda spent: (spent.delta, spent.epsilon or 0))
     return Finding(name, own.epsilon, own.delta, worst.delta, worst.epsilon, worst.pair)
@@ -195,51 +174,53 @@ def _key_rounds(mechanism: KeySelection) -> Iterator[Spent]:
     return cases.key_rounds(mechanism.rounds, SETS.moved or 1, mechanism.budget.epsilon)
 
 
+def _path(mechanism: Any) -> Iterator[Spent]:
+    return cases.path(mechanism.noise, mechanism.threshold, HEIGHT + 1, mechanism.budget.epsilon)
+
+
+def _many_keys(mechanism: Any) -> Iterator[Spent]:
+    epsilon = mechanism.budget.epsilon
+    return cases.many_keys(mechanism.noise, mechanism.threshold, epsilon, MOVED)
+
+
+def _sampled_keys(mechanism: Any) -> Iterator[Spent]:
+    return cases.sampled_rows(mechanism.rows, mechanism.budget, keys_only=True)
+
+
+def _chosen(mechanism: Any) -> Iterator[Spent]:
+    return cases.many_keys_geometric(mechanism.table_mechanism.noise, mechanism.budget.epsilon, 2)
+
+
 Cases = Callable[[Any], Iterator[Spent]]
-# The public numbers (and whatever else a mechanism is made of), and the function that yields what it spends.
-CASES: dict[type, tuple[tuple[object, ...], Cases]] = {
-    FloorRelease: ((SKETCH,), lambda own: cases.floor(noisy(own))),
-    PrivateMisraGries: ((SKETCH,), lambda own: cases.shared(noisy(own), 0)),
-    PrivateMisraGriesPaper: ((SKETCH,), lambda own: cases.shared(noisy(own), 0)),
-    PrivateMisraGriesStandard: ((SKETCH,), lambda own: cases.shared(noisy(own), 1, SKETCH.candidates)),
-    ChanRelease: ((SKETCH,), lambda own: cases.together(noisy(own), SKETCH.candidates or 1)),
-    BoundedLengthRelease: ((SKETCH,), cases.bounded_length),
-    ShardRelease: ((SKETCH,), cases.shards),
-    LaplaceThreshold: ((Public(),), lambda own: cases.one_key(noisy(own))),
-    TruncatedGeometric: ((Public(),), lambda own: cases.geometric(own.noise, own.budget)),
-    PublicFloorRelease: ((SKETCH,), lambda own: cases.geometric(own.noise, own.budget)),
-    PrivateSample: ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget)),
-    PrivateSampleKeys: ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget, keys_only=True)),
-    GaussianSparseHistogram: (
-        (TOGETHER,),
-        lambda own: cases.many_keys(own.noise, own.threshold, own.budget.epsilon, MOVED),
-    ),
-    CorrelatedSparseHistogram: ((PAIR,), _correlated),
-    EventKeys: ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget, keys_only=True)),
-    SteeredSelection: ((SETS,), _key_rounds),
-    KeySips: ((SETS,), _key_rounds),
-    WeightedGaussian: ((SETS,), _key_rounds),
-    LaplaceManyKeys: ((TOGETHER,), lambda own: cases.together(noisy(own), MOVED)),
-    PureRelease: ((DOMAIN,), lambda own: cases.largest(own.noise, 3, own.budget.epsilon)),
-    BoundedPureRelease: ((DOMAIN,), lambda own: cases.largest(own.noise, 1, own.budget.epsilon)),
-    NoisyCells: ((Public(),), _cells),
-    CountMinEnvelope: ((SKETCH,), _envelope),
-    CountSketchEnvelope: ((SKETCH,), _envelope),
-    HierarchyRelease: (
-        (TREE,),
-        lambda own: cases.path(own.noise, own.threshold, HEIGHT + 1, own.budget.epsilon),
-    ),
-    LevelFloorRelease: ((TREE,), _levels),
-    NodeRelease: (
-        (replace(TREE, moved=MOVED),),
-        lambda own: cases.many_keys(own.noise, own.threshold, own.budget.epsilon, MOVED),
-    ),
-    ChosenBound: (
-        (RANKED, 2),
-        lambda own: cases.many_keys_geometric(own.table_mechanism.noise, own.budget.epsilon, 2),
-    ),
-    GroupRelease: (
-        (USERS, FloorRelease),
-        lambda own: cases.user(noisy(own.each), USERS.unit.rows, own.budget),
-    ),
+# Of each mechanism the public numbers (and whatever else it is made of), and what yields all that it spends.
+CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
+    "floor": ((SKETCH,), lambda own: cases.floor(noisy(own))),
+    "pmg": ((SKETCH,), lambda own: cases.shared(noisy(own), 0)),
+    "pmg-paper": ((SKETCH,), lambda own: cases.shared(noisy(own), 0)),
+    "pmg-standard": ((SKETCH,), lambda own: cases.shared(noisy(own), 1, SKETCH.candidates)),
+    "chan": ((SKETCH,), lambda own: cases.together(noisy(own), SKETCH.candidates or 1)),
+    "dpss": ((SKETCH,), cases.bounded_length),
+    "shards": ((SKETCH,), cases.shards),
+    "laplace-threshold": ((Public(),), lambda own: cases.one_key(noisy(own))),
+    "truncated-geometric": ((Public(),), lambda own: cases.geometric(own.noise, own.budget)),
+    "public-floor": ((SKETCH,), lambda own: cases.geometric(own.noise, own.budget)),
+    "sample": ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget)),
+    "sample-keys": ((Public(),), _sampled_keys),
+    "gaussian": ((TOGETHER,), _many_keys),
+    "correlated": ((PAIR,), _correlated),
+    "keys-events": ((Public(),), _sampled_keys),
+    "keys-steered": ((SETS,), _key_rounds),
+    "keys-sips": ((SETS,), _key_rounds),
+    "keys-weighted": ((SETS,), _key_rounds),
+    "laplace": ((TOGETHER,), lambda own: cases.together(noisy(own), MOVED)),
+    "pure": ((DOMAIN,), lambda own: cases.largest(own.noise, 3, own.budget.epsilon)),
+    "pure-bounded": ((DOMAIN,), lambda own: cases.largest(own.noise, 1, own.budget.epsilon)),
+    "noisy-cells": ((Public(),), _cells),
+    "count-min-envelope": ((SKETCH,), _envelope),
+    "count-sketch-envelope": ((SKETCH,), _envelope),
+    "hierarchy-offline": ((TREE,), _path),
+    "hierarchy-streaming": ((TREE,), _levels),
+    "hierarchy-users": ((replace(TREE, moved=MOVED),), _many_keys),
+    "chosen-bound": ((RANKED, 2), _chosen),
+    "group": ((USERS, FloorRelease), lambda own: cases.user(noisy(own.each), USERS.unit.rows, own.budget)),
 }

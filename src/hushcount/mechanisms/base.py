@@ -13,7 +13,10 @@ from hushcount.accounting.charges import Charge, Event
 from hushcount.compiled.arrays import Counts, Floats, Mask
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
+from hushcount.noise.bits import Bits
+from hushcount.noise.gaussian import Distribution
 from hushcount.privacy import Budget, Guarantee, PrivacyUnit
+from hushcount.releases.accuracy import ErrorModel
 from hushcount.releases.made import Documented, Made
 from hushcount.releases.release import Release
 from hushcount.shapes import (
@@ -30,9 +33,6 @@ from hushcount.shapes import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.noise.bits import Bits
-    from hushcount.noise.gaussian import Distribution
-    from hushcount.releases.accuracy import ErrorModel
 
 ShapeT = TypeVar("ShapeT", bound=Shape)
 CountsT = TypeVar("CountsT", bound=Histogram | FloorCounters | ManyKeys | ExactCounts)
@@ -205,9 +205,9 @@ class Thresholded(Mechanism[CountsT, Release]):
         """Draw the noise of each value."""
         return self.noise.sample(count, bits)
 
-    def tail(self, m: Floats) -> Floats:
+    def tail(self, m: Counts) -> Floats:
         """Return P[noise of one value >= m] for whole numbers m."""
-        return self.noise.tail(m.astype(np.int64))
+        return self.noise.tail(m)
 
     def forecast(self) -> KeyForecast:
         """Return what will reach the threshold; counts of a sketch with a floor are lower by it."""

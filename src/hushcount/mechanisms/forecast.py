@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushcount.compiled.arrays import Floats
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.lattice import smallest_integer
+from hushcount.releases.accuracy import RELIABLE
 
-Tail = Callable[[Floats], Floats]
+if TYPE_CHECKING:
+    from hushcount.mechanisms.base import Mechanism, Released
+    from hushcount.shapes import Shape
+
+Tail = Callable[[Counts], Floats]
 """Takes whole numbers m and returns P[Z >= m] for each."""
 
 
@@ -35,7 +42,7 @@ class KeyForecast:
         Whether the value is what a key has above the floor of its sketch.
     lowered : bool
         Whether published counts are lower than the truth by that floor.
-    least_value : int
+    least_value : float
         Smaller values are never published.
     domain_size : int
         How many keys can be published, if they are those of a public domain; otherwise 0.
@@ -50,7 +57,7 @@ class KeyForecast:
     added: Tail | None
     above_floor: bool = False
     lowered: bool = False
-    least_value: int = 1
+    least_value: float = 1
     domain_size: int = 0
     most: int | None = None
     every_key: bool = False
@@ -65,7 +72,7 @@ class KeyForecast:
         floor : float
             The floor that the sketch is expected to reach.
         """
-        values = np.rint(counts - floor if self.above_floor else counts)
+        values = np.rint(counts - floor if self.above_floor else counts).astype(np.int64)
         return np.where(values >= self.least_value, self.deciding(self.threshold - values), 0.0)
 
     def smallest(self, probability: float, floor: float) -> int:
@@ -99,7 +106,7 @@ class KeyForecast:
             raise ParameterError("Only keys are published, without counts, so no count can be wrong.")
 
         def held(width: int) -> bool:
-            beyond, within = added(np.array([width + 1.0, -float(width)]))
+            beyond, within = added(np.array([width + 1, -width]))
             return width >= 0 and float(beyond + 1 - within) <= 1 - confidence
 
         return smallest_integer(held) + (round(floor) if self.lowered else 0)
@@ -114,3 +121,54 @@ def noise_words(noise: Distribution) -> str:
     if isinstance(noise, DiscreteGaussian):
         return f"discrete Gaussian of sigma {float(noise.exact_sigma):g}"
     return f"discrete Laplace of scale {float(1 / noise.exact_epsilon):g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a mechanism is expected to publish, by its calibration alone; None is not known.
+
+    Parameters
+    ----------
+    smallest_count : int, optional
+        The smallest count that is published with probability 0.95, above the floor of the sketch if it has
+        one; None too if anybody may ask for any key.
+    error : int, optional
+        What a published count is at most away from the truth because of noise, with confidence 0.95; None too
+        if no counts are published.
+    above_floor : bool
+        Whether the counts of the sketch have a floor, which only the data tell.
+    """
+
+    smallest_count: int | None = None
+    error: int | None = None
+    above_floor: bool = False
+
+    @classmethod
+    def of(cls, mechanism: Mechanism[Shape, Released]) -> Expected:
+        """Return what a calibrated mechanism is expected to publish."""
+        with suppress(ParameterError):
+            known = mechanism.forecast()
+            smallest = None if known.every_key else known.smallest(RELIABLE, 0.0)
+            error = None if known.added is None else known.error(RELIABLE, 0.0)
+            return cls(smallest, error, known.above_floor)
+        return cls()
+
+    def words(self, noun: str) -> str:
+        """Say what is expected, where counts are numbers of `noun`."""
+        if self.smallest_count is None and self.error is None:
+            return "not known before data are read"
+        return " ".join((self._which(noun), self._how_exact()))
+
+    def _which(self, noun: str) -> str:
+        """Say which keys are published."""
+        if self.smallest_count is None:
+            return "Any key can be looked up."
+        above = ", counted above the floor of its sketch," if self.above_floor else ""
+        smallest = f"{self.smallest_count:,} {noun}{above}"
+        return f"A key or node of {smallest} is published with probability {RELIABLE:g}."
+
+    def _how_exact(self) -> str:
+        """Say how far published counts will lie from the truth."""
+        if self.error is None:
+            return "Counts are not published."
+        return f"Noise changes a published count by at most {self.error:,} with confidence {RELIABLE:g}."

@@ -6,17 +6,13 @@ sketch will give, calibrated from public numbers, or refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hushcount import shapes
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.mechanisms.base import Calibrated, Mechanism
 from hushcount.mechanisms.users import GroupRelease, best_for_exact
 from hushcount.privacy import USER, Budget
 from hushcount.registry import Registry
-
-if TYPE_CHECKING:
-    from hushcount.shapes import Public, Shape
+from hushcount.shapes import Public, Shape
 
 # Mechanisms that publish a table of keys: those that `top` and `release` take by name.
 _TABLES = {

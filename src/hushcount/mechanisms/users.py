@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms import thresholds
@@ -16,6 +15,7 @@ from hushcount.mechanisms.histograms.correlated import correlated_noise
 from hushcount.mechanisms.histograms.gaussian import CERTAIN, GaussianSparseHistogram, histogram_for
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.noise import tails
+from hushcount.noise.bits import Bits
 from hushcount.noise.laplace import LEAST_EPSILON
 from hushcount.privacy import (
     EVENT,
@@ -30,9 +30,6 @@ from hushcount.privacy import (
 )
 from hushcount.releases.release import Release
 from hushcount.shapes import FloorCounters, Histogram, Public, Shape, Shards, TrackedCells
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
 
 PROOF = "docs/proofs/sources/bounding.md"
 GROUP, PAMG, EXACT = "group", "pamg", "exact"

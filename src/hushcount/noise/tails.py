@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hushcount.compiled.arrays import Floats
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.noise.lattice import both_sides, smallest_integer
 
 SAFETY = 1e-10
@@ -48,7 +48,7 @@ def log_difference_tail(epsilon: float, m: int) -> float:
     return scale - epsilon * m + math.log(_difference_bracket(a, one_minus_a, m))
 
 
-def difference_tail(epsilon: float, m: Floats) -> Floats:
+def difference_tail(epsilon: float, m: Counts) -> Floats:
     """Return P[z1 - z0 >= m] for many whole numbers m of either sign."""
     a, one_minus_a = math.exp(-epsilon), -math.expm1(-epsilon)
 
@@ -56,7 +56,7 @@ def difference_tail(epsilon: float, m: Floats) -> Floats:
         bracket = (m - a / (1 + a)) / (1 + a) + 1 / one_minus_a
         return one_minus_a / (1 + a) * np.exp(-epsilon * m) * bracket
 
-    return both_sides(upper, m)
+    return both_sides(upper, m.astype(np.float64))
 
 
 def log_floor_tail(epsilon: float, threshold: int) -> float:

@@ -16,7 +16,7 @@ from hushcount.jobs.run import Ask, Published, Running, open_run, run
 from hushcount.jobs.settings import ReleaseSettings, Settings
 from hushcount.jobs.sketch_files import levels_of, open_sketches
 from hushcount.mechanisms.base import ShapeT
-from hushcount.mechanisms.expected import Expected
+from hushcount.mechanisms.forecast import Expected
 from hushcount.releases.accuracy import EVENTS
 from hushcount.sources.bounded import BoundedSource
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
-import numpy as np
-
-from hushcount.compiled.arrays import Floats
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import UNIT_UPDATES, Claim, Mechanism, Thresholded, keep
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
 from hushcount.mechanisms.intervals import EstimateError, KeyIntervals, lies_between
 from hushcount.noise import tails
+from hushcount.noise.bits import Bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.releases.release import Release
 from hushcount.shapes import FloorCounters, Public
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
 
 FLOOR_SHAPE_WAY_OUT = 'release one SpaceSaving or MisraGries stream, or use mechanism="laplace-threshold"'
 
@@ -77,15 +72,8 @@ class FloorRelease(Mechanism[FloorCounters, Release]):
 
     def forecast(self) -> KeyForecast:
         """Return what will clear the noisy floor: two noises decide, one of them is in the count."""
-        rate = self.budget.epsilon
-
-        def deciding(m: Floats) -> Floats:
-            return tails.difference_tail(rate, m)
-
-        def added(m: Floats) -> Floats:
-            return self.noise.tail(m.astype(np.int64))
-
-        return KeyForecast(self.threshold, deciding, added, above_floor=True)
+        deciding = partial(tails.difference_tail, self.budget.epsilon)
+        return KeyForecast(self.threshold, deciding, self.noise.tail, above_floor=True)
 
 
 @dataclass(frozen=True, slots=True)

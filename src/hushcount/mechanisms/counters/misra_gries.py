@@ -4,7 +4,6 @@ and of Chan et al. 2012."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.mechanisms import thresholds
@@ -12,11 +11,9 @@ from hushcount.mechanisms.base import Claim, Thresholded
 from hushcount.mechanisms.counters.floor import FLOOR_SHAPE_WAY_OUT, ONE_STREAM
 from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise import tails
+from hushcount.noise.bits import Bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.shapes import FloorCounters, Public
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
 
 PROOF = "docs/proofs/counters/misra_gries.md"
 
@@ -70,7 +67,7 @@ class PrivateMisraGries(_Heights):
         noise = self.noise.sample(1 + count, bits)
         return noise[1:] + int(noise[0])
 
-    def tail(self, m: Floats) -> Floats:
+    def tail(self, m: Counts) -> Floats:
         """Return P[z0 + zj >= m], which is P[zj - z0 >= m]: the noise is symmetric."""
         return tails.difference_tail(self.budget.epsilon, m)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +16,11 @@ from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNo
 from hushcount.mechanisms.intervals import lies_between
 from hushcount.mechanisms.sampling.rows import values_grid
 from hushcount.noise import tails
+from hushcount.noise.bits import Bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget, share_of
 from hushcount.releases.release import Release
 from hushcount.shapes import Histogram, KeyShards, Shards
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
 
 
 class ShardRelease(Mechanism[Shards, Release]):
@@ -65,10 +62,10 @@ class ShardRelease(Mechanism[Shards, Release]):
         chances = np.diff(below)  # P[K = 0], P[K = 1], ...
         taken = np.arange(len(chances))
 
-        def added(m: Floats) -> Floats:
+        def added(m: Counts) -> Floats:
             """Return P[centre - K - z - margin >= m] for the noise z of the floor, which is symmetric."""
             least = m[:, None] - centre + margin + taken
-            return np.asarray(self.floor_noise.tail(least.astype(np.int64)) @ chances)
+            return np.asarray(self.floor_noise.tail(least) @ chances)
 
         return KeyForecast(1 + centre, added, added, above_floor=True, lowered=True)
 

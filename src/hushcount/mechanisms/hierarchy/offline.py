@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hushcount.compiled.arrays import Counts, Floats
+from hushcount.compiled.arrays import Counts
 from hushcount.hierarchies.sorted_leaves import LeafBatch
 from hushcount.mechanisms.base import Claim
 from hushcount.mechanisms.forecast import KeyForecast
@@ -17,6 +17,7 @@ from hushcount.mechanisms.hierarchy._kernels.walk import LEAF, ROWS, Leaves, Pat
 from hushcount.mechanisms.hierarchy.chains import calibrate
 from hushcount.mechanisms.hierarchy.totals import TotalError
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
+from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.releases.tree import TreeRelease, TreeRows
@@ -24,7 +25,6 @@ from hushcount.shapes import LeafCounts
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
-    from hushcount.noise.bits import Bits
 
 
 BLOCK = 1 << 15  # noises drawn together
@@ -66,11 +66,7 @@ class HierarchyRelease(TreeMechanism[LeafCounts]):
 
     def forecast(self) -> KeyForecast:
         """Return which residuals will reach the threshold, the same at all levels."""
-
-        def tail(m: Floats) -> Floats:
-            return self.noise.tail(m.astype(np.int64))
-
-        return KeyForecast(self.threshold, tail, tail)
+        return KeyForecast(self.threshold, self.noise.tail, self.noise.tail)
 
     def draw(self, shape: LeafCounts, bits: Bits) -> TreeRelease:
         """Publish the heavy nodes; memory grows with what is published only."""

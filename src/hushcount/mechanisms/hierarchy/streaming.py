@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,14 +15,10 @@ from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.hierarchy.levels import LevelNoise, levels_for
 from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, conservative_tree
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
+from hushcount.noise.bits import Bits
 from hushcount.noise.lattice import smallest_integer
-from hushcount.releases.tree import TreeRelease
+from hushcount.releases.tree import TreeRelease, TreeRows
 from hushcount.shapes import FloorCounters, LevelCounters
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
-    from hushcount.releases.tree import TreeRows
-
 
 NEGLIGIBLE = 1e-12  # noise beyond this probability is not looked at
 
@@ -36,7 +31,7 @@ class LevelForecast(KeyForecast):
     must lie at least `above` higher than the noisy floor.
     """
 
-    drawn: Floats = field(kw_only=True)
+    drawn: Counts = field(kw_only=True)
     chances: Floats = field(kw_only=True)
     above: int = field(kw_only=True)
 
@@ -50,7 +45,7 @@ class LevelForecast(KeyForecast):
         floor : float
             The floor that the sketch of the level is expected to reach.
         """
-        noisy = np.rint(counts)[:, None] + self.drawn
+        noisy = np.rint(counts).astype(np.int64)[:, None] + self.drawn
         floors_allow = 1 - self.deciding((noisy - round(floor) - self.above + 1).ravel()).reshape(noisy.shape)
         return np.asarray(np.where(noisy >= self.threshold, floors_allow, 0.0) @ self.chances)
 
@@ -110,16 +105,11 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
     def forecast(self) -> KeyForecast:
         """Return which nodes will clear the noisy floor of their level and reach the threshold."""
         noise = self.levels.noise.distribution
-
-        def tail(m: Floats) -> Floats:
-            return noise.tail(m.astype(np.int64))
-
         largest = noise.least_tail(NEGLIGIBLE)
-        drawn = np.arange(-largest, largest + 1.0)
-        chances = tail(drawn) - tail(drawn + 1)
-        above = self.levels.threshold
+        drawn = np.arange(-largest, largest + 1)
+        chances, above = np.asarray(noise.pmf(drawn)), self.levels.threshold
         return LevelForecast(
-            self.threshold, tail, tail, above_floor=True, drawn=drawn, chances=chances, above=above
+            self.threshold, noise.tail, noise.tail, True, drawn=drawn, chances=chances, above=above
         )
 
     def draw(self, shape: LevelCounters, bits: Bits) -> TreeRelease:

@@ -11,10 +11,10 @@ from hushcount.mechanisms.base import Mechanism, ShapeT, check_calibrated
 from hushcount.mechanisms.users import row_budget, user_guarantee
 from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
 from hushcount.releases.tree import TreeError, TreeRelease, TreeRows
+from hushcount.shapes import Public
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
-    from hushcount.shapes import Public
 
 
 class TreeMechanism(Mechanism[ShapeT, TreeRelease]):

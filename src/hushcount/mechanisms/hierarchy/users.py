@@ -9,27 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from hushcount.accounting.charges import Charge, Normal, probability_above
-from hushcount.compiled.arrays import Counts, Floats
+from hushcount.accounting.charges import Charge
+from hushcount.compiled.arrays import Counts
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
 from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, conservative_tree
 from hushcount.mechanisms.hierarchy.totals import RELIABLE
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
-from hushcount.mechanisms.histograms.gaussian import sparse_histogram
+from hushcount.mechanisms.histograms.gaussian import gaussian_charge, sparse_histogram
+from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import DiscreteGaussian
-from hushcount.noise.tails import any_of
-from hushcount.privacy import LARGEST_COUNT
-from hushcount.releases.tree import TreeRelease
-from hushcount.shapes import NodeCounts
+from hushcount.privacy import LARGEST_COUNT, Budget
+from hushcount.releases.tree import TreeRelease, TreeRows
+from hushcount.shapes import NodeCounts, Public
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.sorted_leaves import UserLeafBatch
-    from hushcount.noise.bits import Bits
-    from hushcount.privacy import Budget
-    from hushcount.releases.tree import TreeRows
-    from hushcount.shapes import Public
 
 BY_LEVEL, TREE = "by level", "tree"
 
@@ -85,9 +81,7 @@ class NodeRelease(TreeMechanism[NodeCounts]):
 
     def finer_charge(self) -> Charge:
         """Return the curve of the noise, and the probability that an isolated node is published."""
-        moved = self.needed("moved")
-        isolated = any_of(moved, float(self.noise.tail(self.threshold - 1)))
-        return Charge(probability_above(isolated), (Normal(self.noise.exact_sigma**2, moved),))
+        return gaussian_charge(self.noise, self.needed("moved"), self.threshold - 1)
 
     def parameters(self) -> dict[str, int | float | str]:
         """Return the noise, how many numbers change together, and which table is made."""
@@ -98,11 +92,7 @@ class NodeRelease(TreeMechanism[NodeCounts]):
 
     def forecast(self) -> KeyForecast:
         """Return which numbers of users will reach the threshold, the same at all levels."""
-
-        def tail(m: Floats) -> Floats:
-            return self.noise.tail(m.astype(np.int64))
-
-        return KeyForecast(self.threshold, tail, tail)
+        return KeyForecast(self.threshold, self.noise.tail, self.noise.tail)
 
     def draw(self, shape: NodeCounts, bits: Bits) -> TreeRelease:
         """Publish the numbers that reach the threshold; memory grows with what is published only."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from hushcount.compiled.arrays import Counts
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Block, Claim, Mechanism
 from hushcount.mechanisms.forecast import KeyForecast
@@ -19,6 +20,7 @@ from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram
 from hushcount.mechanisms.histograms.laplace import TOGETHER
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.mechanisms.users import Route, best_for_exact
+from hushcount.noise.bits import Bits
 from hushcount.noise.expansions import exponential, settle
 from hushcount.noise.laplace import LEAST_EPSILON, DiscreteLaplace
 from hushcount.noise.lattice import typed
@@ -26,10 +28,6 @@ from hushcount.privacy import USER, Budget, Guarantee, PrivacyUnit, unwarned
 from hushcount.releases.release import Release
 from hushcount.secure import below
 from hushcount.shapes import NOTHING_PUBLIC, ExactCounts, Public
-
-if TYPE_CHECKING:
-    from hushcount.compiled.arrays import Counts
-    from hushcount.noise.bits import Bits
 
 LARGEST_BOUND = 256
 WIDER = 8  # keys of a user are counted up to this many times the bound, to say what it left out

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,13 +26,11 @@ from hushcount.mechanisms.base import Claim
 from hushcount.mechanisms.histograms.gaussian import CERTAIN, SAFETY, blocks, rounded_up
 from hushcount.mechanisms.histograms.laplace import TOGETHER, ManyKeysMechanism, left_out
 from hushcount.mechanisms.intervals import EstimateError
+from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import LARGEST_SIGMA, DiscreteGaussian
 from hushcount.noise.gaussian_sum import GaussianSum
 from hushcount.noise.lattice import smallest_integer
 from hushcount.shapes import LimitedKeys, ManyKeys, Public, Shape
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
 
 LEAST_OWN = 2.0  # from this sigma, S_d is discrete Gaussian of sigma own sqrt(d) but for a relative 2e-17 d
 RAISES = (1.0005, 1.001, 1.002, 1.004, 1.008, 1.016, 1.032, 1.064)
@@ -98,9 +95,9 @@ class CorrelatedSparseHistogram(ManyKeysMechanism):
         shared = int(self.shared.sample(1, bits)[0])
         return (self.own.sample(count, bits) + shared) // 2
 
-    def tail(self, m: Floats) -> Floats:
+    def tail(self, m: Counts) -> Floats:
         """Return P[noise of one count >= m]: it is half the sum of both, rounded down."""
-        return self.sum.tail(2 * m.astype(np.int64))
+        return self.sum.tail(2 * m)
 
     def parameters(self, sizes: Public) -> dict[str, int | float | str | None]:
         """Return the threshold, both sigmas in units of a count, and how many keys are stored."""

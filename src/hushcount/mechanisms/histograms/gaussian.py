@@ -64,9 +64,13 @@ class GaussianSparseHistogram(ManyKeysMechanism):
 
     def finer_charge(self) -> Charge:
         """Return the curve of the noise, and the probability that an isolated key is published."""
-        moved, isolated_count = self.needed("moved"), max(self.least_value, 1)
-        isolated = any_of(moved, float(self.noise.tail(self.threshold - isolated_count)))
-        return Charge(probability_above(isolated), (Normal(self.noise.exact_sigma**2, moved),))
+        return gaussian_charge(self.noise, self.needed("moved"), self.threshold - max(self.least_value, 1))
+
+
+def gaussian_charge(noise: DiscreteGaussian, moved: int, hidden: int) -> Charge:
+    """Return the charge of this noise on `moved` counts; an isolated key shows if its noise is `hidden`."""
+    isolated = any_of(moved, float(noise.tail(hidden)))
+    return Charge(probability_above(isolated), (Normal(noise.exact_sigma**2, moved),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,11 @@ import numpy as np
 from hushcount.compiled.arrays import Counts, Floats, Words
 from hushcount.mechanisms.base import Block, keep
 from hushcount.mechanisms.sampling.rows import Grid, stationary_masses
-from hushcount.noise.bits import uniform_from
+from hushcount.noise.bits import Bits, uniform_from
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.noise.bits import Bits
 
 WORD = 64
 FIRST = 16  # bits of a uniform integer that are looked at first

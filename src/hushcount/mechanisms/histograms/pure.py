@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +15,7 @@ from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import UNIT_UPDATES, Claim, Mechanism
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
 from hushcount.mechanisms.intervals import EstimateError
+from hushcount.noise.bits import Bits
 from hushcount.noise.extremes import all_draws, largest_draws, uniforms, wanted_above
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
@@ -25,25 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.keys.domains import Domain, Places
-    from hushcount.noise.bits import Bits
-
-
-@dataclass(frozen=True, slots=True)
-class DomainForecast(KeyForecast):
-    """A forecast for keys of a public domain, of which those that never occurred are published by noise."""
-
-    def published(self, counts: Floats, floor: float) -> Floats:
-        """Return the probabilities with which keys of these counts, 0 too, are published.
-
-        Parameters
-        ----------
-        counts : array
-            True counts; fractions are rounded.
-        floor : float
-            What the reduction takes from every count: the number of events divided by the counters.
-        """
-        values = np.rint(counts - floor if self.above_floor else counts)
-        return self.deciding(-values)
 
 
 class _OverDomain(Mechanism[FloorCounters, Release]):
@@ -89,18 +72,17 @@ class _OverDomain(Mechanism[FloorCounters, Release]):
         most = self.public.candidates or self.needed("parts")
         cut, share = self._cut(most)
 
-        def deciding(m: Floats) -> Floats:
-            above = (cut - units * np.maximum(-m - taken, 0)).astype(np.int64)
+        def deciding(m: Counts) -> Floats:
+            above = cut - units * np.maximum(-m - taken, 0)
             sure = self.noise.tail(above)
             return np.asarray(sure + share * (self.noise.tail(above - 1) - sure))
 
-        def added(m: Floats) -> Floats:
-            return self.noise.tail(np.ceil(units * (m + taken) - units / 2).astype(np.int64))
+        def added(m: Counts) -> Floats:
+            return self.noise.tail(units * (m + taken) - units // 2)
 
-        by_length = self.public_floor == 0
-        return DomainForecast(
-            0, deciding, added, by_length, by_length, domain_size=self.domain.size, most=most
-        )
+        by_length, size = self.public_floor == 0, self.domain.size
+        # Keys of the domain that never occurred are published by noise, so no value is too small.
+        return KeyForecast(0, deciding, added, by_length, by_length, -math.inf, size, most)
 
     def _cut(self, most: int) -> tuple[int, float]:
         """Return the noisy value that is published, and the share of those just below it, if all is noise."""

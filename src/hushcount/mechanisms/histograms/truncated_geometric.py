@@ -18,14 +18,13 @@ from hushcount.mechanisms.histograms.laplace import TOGETHER
 from hushcount.mechanisms.intervals import lies_between
 from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.rows import values_grid
+from hushcount.noise.bits import Bits
 from hushcount.privacy import USER, Budget, Guarantee, PrivacyUnit, check_count, unwarned
 from hushcount.releases.release import Release
 from hushcount.shapes import ExactCounts, FloorCounters, Histogram
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from hushcount.noise.bits import Bits
 
 
 class _Subtracting(Mechanism[ShapeT, Release]):
@@ -47,9 +46,9 @@ class _Subtracting(Mechanism[ShapeT, Release]):
         """Return which counts will keep at least 1."""
         below, centre = self.noise.cumulative(), self.noise.centre
 
-        def tail(m: Floats) -> Floats:
+        def tail(m: Counts) -> Floats:
             """Return P[centre - K >= m] = P[K < centre - m + 1]."""
-            return below[np.clip(centre - m + 1, 0, len(below) - 1).astype(np.int64)]
+            return below[np.clip(centre - m + 1, 0, len(below) - 1)]
 
         return KeyForecast(1 + centre + self.floor, tail, tail)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.mechanisms.base import Claim, Mechanism, keep
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.keys.calibration import (
@@ -21,14 +20,13 @@ from hushcount.mechanisms.keys.calibration import (
 )
 from hushcount.mechanisms.sampling.filter import draw_published
 from hushcount.mechanisms.sampling.sample import PrivateSampleKeys
+from hushcount.noise.bits import Bits
 from hushcount.releases.key_list import KeyList
 from hushcount.shapes import ExactCounts, Histogram, KeySets
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.compiled.arrays import Floats
-    from hushcount.noise.bits import Bits
 
 PROOF = "docs/proofs/keys/selection.md"
 ASSUMED = ("a user holds at most the stated number of keys; what is kept depends on that user alone",)
@@ -66,8 +64,9 @@ class KeySelection(Mechanism[KeySets, KeyList]):
         """Return what will be published of keys whose users hold no other key, by the last round."""
         last = self.rounds[-1]
 
-        def tail(m: Floats) -> Floats:
-            return last.noise.tail(last.threshold + UNIT * m.astype(np.int64))
+        def tail(m: Counts) -> Floats:
+            """Return P[a key of -m such users is published]."""
+            return last.noise.tail(last.threshold + UNIT * m)
 
         return KeyForecast(0, tail, tail)
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hushcount.compiled.arrays import Floats
+from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, LONGEST_KEY, at_least_half
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
@@ -89,9 +89,9 @@ def gaussian_sigma(depth: int, epsilon: float, delta: float, max_weight: int = 1
     return high
 
 
-def estimate_tail(kind: str, depth: int, cell: Distribution, m: Floats) -> Floats:
+def estimate_tail(kind: str, depth: int, cell: Distribution, m: Counts) -> Floats:
     """Return P[noise of an estimate >= m]: of the smallest of all cells of a key, or of their median."""
-    row = cell.tail(m.astype(np.int64))
+    row = cell.tail(m)
     if kind == COUNT_MIN:
         return np.asarray(row**depth)
     return np.array([at_least_half(depth, float(each)) for each in row])

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 
 from hushcount.accounting.charges import Charge, Curve, Event, Normal, Response
 from hushcount.accounting.decimals import ZERO
 from hushcount.accounting.zcdp import zcdp_sigma
-from hushcount.compiled.arrays import Floats
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
 from hushcount.mechanisms.base import NOT_GAUSSIAN, Claim, Mechanism
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.histograms.gaussian import check_sigma
 from hushcount.mechanisms.linear.calibration import LEAST_SIGMA, cell_noise, estimate_tail
+from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget, Guarantee, PrivacyUnit, unwarned
 from hushcount.releases.oracle import Oracle
 from hushcount.shapes import NOTHING_PUBLIC, Cells, Public
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +134,7 @@ class NoisyCells(Mechanism[Cells, Oracle]):
         kind, depth, weight = self.sizes.kind, self.sizes.depth, self.sizes.max_weight
         cell = self.noise(kind, depth, weight)
 
-        def answered(m: Floats) -> Floats:
-            return np.ones(len(m))
-
-        def added(m: Floats) -> Floats:
-            return estimate_tail(kind, depth, cell, m)
-
-        return KeyForecast(0, answered, added, every_key=True)
+        return KeyForecast(0, np.ones_like, partial(estimate_tail, kind, depth, cell), every_key=True)
 
     def draw(self, shape: Cells, bits: Bits) -> Oracle:
         """Add noise to every cell."""

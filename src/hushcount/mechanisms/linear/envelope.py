@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,12 +21,10 @@ from hushcount.mechanisms.linear.calibration import (
     plan_envelope,
 )
 from hushcount.noise import tails
+from hushcount.noise.bits import Bits
 from hushcount.privacy import check_count
 from hushcount.releases.release import Release
 from hushcount.shapes import TrackedCells
-
-if TYPE_CHECKING:
-    from hushcount.noise.bits import Bits
 
 WAY_OUT = 'use mechanism="floor", or hc.top with this mechanism and max_events'
 BELOW_ZERO = "They assume that no key was deleted more often than it was added."
@@ -57,10 +55,10 @@ class _ErrorEnvelope(Mechanism[TrackedCells, Release]):
         """Return which estimates will be above the threshold, if no other key shares their cells."""
         plan = self.plan
 
-        def estimate(m: Floats) -> Floats:
+        def estimate(m: Counts) -> Floats:
             return estimate_tail(plan.kind, plan.depth, plan.distribution, m)
 
-        def added(m: Floats) -> Floats:
+        def added(m: Counts) -> Floats:
             return estimate(m - plan.centre)
 
         return KeyForecast(plan.threshold + 1, estimate, added)

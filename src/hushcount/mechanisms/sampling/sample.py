@@ -87,7 +87,7 @@ class Sampling(Mechanism[Histogram, Released]):
             raise ParameterError("No count is sampled with probability 0.95, so none is published reliably.")
         return known
 
-    def reporting(self, m: Floats) -> Floats:
+    def reporting(self, m: Counts) -> Floats:
         """Return the probability that a key of the count -m is published, for whole numbers m."""
         return self.distribution().reporting(np.maximum(-m, 0).astype(np.int64))
 
@@ -126,7 +126,7 @@ class PrivateSample(Sampling[Release]):
         errors = known.most_likely(values) - count
         total = chances.sum()
 
-        def added(m: Floats) -> Floats:
+        def added(m: Counts) -> Floats:
             return np.array([float(chances[errors >= each].sum() / total) for each in m])
 
         return KeyForecast(0, self.reporting, added)

@@ -17,7 +17,7 @@ from hushcount.jobs.oracle import oracle_job
 from hushcount.jobs.sample import sample_job
 from hushcount.jobs.tree import tree_job
 from hushcount.jobs.trust.dry_run import dry_run
-from hushcount.mechanisms.expected import Expected
+from hushcount.mechanisms.forecast import Expected
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-8")
 SECRET = "only-in-the-data"
