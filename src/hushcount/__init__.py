@@ -62,7 +62,7 @@ _NAMES: Registry[object] = Registry(
         "UserMisraGries": "hushcount.sketches.user_misra_gries:UserMisraGries",
         "add_releases": "hushcount.releases.added:add_releases",
         "audit": "hushcount.audit.check:audit",
-        "keys": "hushcount.jobs.keys.select:keys",
+        "keys": "hushcount.jobs.keys:keys",
         "load": "hushcount.sketches.kinds:load",
         "oracle": "hushcount.jobs.oracle:oracle",
         "plan": "hushcount.jobs.trust.plan:plan",

@@ -16,7 +16,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 NEEDED = ("LICENSE", "CITATION.cff", "MANIFEST.in", "Makefile", "pyproject.toml", "setup.py")
 PROOFS = (
-    "from hushcount.jobs.explain import explain, names; print(*(explain(n).proof()[:2] for n in names()))"
+    "from hushcount.jobs.trust.explain import explain, names\n"
+    "print(*(explain(n).proof()[:2] for n in names()))"
 )
 
 

@@ -48,7 +48,7 @@ def events(session, rows):
 
 
 def sketches(frame, build=None, **rule):
-    from hushcount.jobs.dealing import Partitioning
+    from hushcount.jobs.choices import Partitioning
     from hushcount.jobs.spark import columns
     from hushcount.jobs.spark import shards as engine
     from hushcount.keys.columns import KeyColumns

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import hushcount as hc
-from hushcount.jobs.exact.counts import CountsOnDisk
+from hushcount.jobs.exact import CountsOnDisk
 from hushcount.privacy import RESULT_ROW, USER
 from hushcount.sketches.tracked import TrackedSketch
 from hushcount.sources.open import open_source

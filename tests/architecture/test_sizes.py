@@ -20,7 +20,7 @@ ONE_CALL = {
     "jobs/top.py:top",
     "jobs/tree.py:tree",
     "jobs/sample.py:sample",
-    "jobs/keys/select.py:keys",
+    "jobs/keys.py:keys",
     "jobs/oracle.py:oracle",
     "jobs/release.py:release",
     "jobs/trust/ledger.py:init",

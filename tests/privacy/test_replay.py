@@ -15,8 +15,8 @@ import pytest
 
 import hushcount as hc
 from hushcount.audit.replay import replay
-from hushcount.jobs.exact.ranked import MOST_PLACES
-from hushcount.jobs.keys.sets import UserSets
+from hushcount.jobs.exact import MOST_PLACES
+from hushcount.jobs.keys import UserSets
 from hushcount.jobs.leaves import UsersOfNodes
 from hushcount.keys.domains import IntegerRange
 from hushcount.mechanisms.base import Mechanism

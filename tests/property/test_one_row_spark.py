@@ -11,7 +11,7 @@ import pytest
 from tests.spark_session import need_java, plain_keys, shard_digests, shard_sketches, spark_session
 
 from hushcount.errors import HushcountError
-from hushcount.jobs.dealing import Partitioning
+from hushcount.jobs.choices import Partitioning
 from hushcount.jobs.spark.columns import key_columns, renamed
 from hushcount.jobs.spark.files import read_files
 from hushcount.jobs.spark.shards import EVENTS, ShardTask, bounded

@@ -97,6 +97,15 @@ def zone_of(name: str | None) -> ZoneInfo:
         raise ParameterError(f"time_zone must be a name such as Europe/Zurich, got {name}.") from None
 
 
+def window_of(given: str, time_zone: str | None = None) -> TimeWindow:
+    """Return a window in UTC; days and times without an offset are of the zone.
+
+    >>> str(window_of("2026-11-15", "Europe/Zurich"))
+    '2026-11-14T23:00:00Z/2026-11-15T23:00:00Z'
+    """
+    return TimeWindow.parse(given, zone_of(time_zone))
+
+
 def cell_text(cell: str, time_zone: str | None) -> str:
     """Return cells of a length and a zone as the ledger states them.
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import click
 
 from hushcount.errors import ParameterError
-from hushcount.jobs.choices import COUNTED, FORMATS, ON_BAD
-from hushcount.jobs.dealing import RULES
+from hushcount.jobs.choices import COUNTED, FORMATS, ON_BAD, RULES
 
 if TYPE_CHECKING:
-    from hushcount.jobs.dealing import Partitioning
+    from hushcount.jobs.choices import Partitioning
     from hushcount.jobs.request import Request
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -34,7 +33,7 @@ class Decorator(Protocol):
 def text(
     shown: str,
     words: str,
-    kind: type | click.Choice[str] = str,
+    kind: type | click.Choice[str] | click.ParamType[int] = str,
     required: bool = False,
     default: object = None,
 ) -> Decorator:
@@ -288,7 +287,7 @@ def request(values: Values) -> Request:
 
 def partitioning(values: Values) -> Partitioning | None:
     """Return how Spark assigns rows to shards, None for another engine."""
-    from hushcount.jobs.dealing import Partitioning
+    from hushcount.jobs.choices import Partitioning
     from hushcount.jobs.settings import taken
 
     names = ("shards", "partition_by", "row_id", "files_cut_by")

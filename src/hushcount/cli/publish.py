@@ -162,7 +162,7 @@ def keys(style: str | None, **values: object) -> None:
     More keys are published than a table with counts could hold at the same budget. The list
     protects one event, not one person; with --user it protects one user, who may hold many keys.
     """
-    from hushcount.jobs.keys.select import keys_job
+    from hushcount.jobs.keys import keys_job
 
     _publish(keys_job, values, style)
 

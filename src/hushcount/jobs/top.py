@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
-from hushcount.jobs.dealing import Partitioning
+from hushcount.jobs.choices import Partitioning
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, taken

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from hushcount.errors import ParameterError
 from hushcount.jobs.choices import COUNTED
-from hushcount.jobs.exact.counts import CountsOnDisk, ExactAsk
-from hushcount.jobs.exact.ranked import MOST_PLACES, ChosenAsk, RankedOnDisk
+from hushcount.jobs.exact import MOST_PLACES, ChosenAsk, CountsOnDisk, ExactAsk, RankedOnDisk
 from hushcount.jobs.request import Request
 from hushcount.jobs.run import TableAsk
 from hushcount.jobs.settings import COUNTERS

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hushcount.accounting.filter import Sums
-from hushcount.accounting.windows import TimeWindow, cell_length, check_cells, sums_within
+from hushcount.accounting.windows import TimeWindow, cell_length, check_cells, sums_within, window_of
 from hushcount.errors import ParameterError
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "accounting.json").read_text())
@@ -138,3 +138,15 @@ def test_cells_are_a_partition_of_time():
     numbers = [_cell(start + hour * HOUR, length, zone) for hour in range(24 * 400)]
     assert numbers == sorted(numbers)
     assert len(set(numbers)) == 401
+
+
+def test_days_of_a_zone():
+    assert str(window_of("2026-11-15")) == "2026-11-15T00:00:00Z/2026-11-16T00:00:00Z"
+    assert str(window_of("2026-11-15", "America/New_York")) == "2026-11-15T05:00:00Z/2026-11-16T05:00:00Z"
+
+
+@pytest.mark.parametrize("name", ["Nowhere", "", "../etc/passwd", "Europe"])
+def test_unknown_zones(name):
+    with pytest.raises(ParameterError) as refused:
+        window_of("2026-11-15", name)
+    assert str(refused.value) == f"time_zone must be a name such as Europe/Zurich, got {name}."

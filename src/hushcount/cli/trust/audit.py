@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hushcount.cli import options
 from hushcount.cli.show import print_json
 
 if TYPE_CHECKING:
@@ -29,18 +30,13 @@ Example:
 
 @click.command(epilog=EPILOG)
 @click.argument("mechanism")
-@click.option(
-    "--epsilon", type=float, default=1.0, metavar="E", show_default=True, help="Calibrate the mechanism at E."
-)
-@click.option(
-    "--delta",
-    type=float,
+@options.real("--epsilon E", "Calibrate the mechanism at E.", default=1.0)
+@options.real(
+    "--delta D",
+    "Calibrate it at D; the claim tested is the smallest delta with the same noise and threshold.",
     default=1e-6,
-    metavar="D",
-    show_default=True,
-    help="Calibrate it at D; the claim tested is the smallest delta with the same noise and threshold.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@options.flag("--json as_json", "Print one JSON object instead of a table.")
 def audit(mechanism: str, epsilon: float, delta: float, as_json: bool) -> None:
     """Try to refute the privacy claim of MECHANISM, or of all.
 

@@ -17,7 +17,7 @@ def explain(mechanism: str | None) -> None:
 
     Without MECHANISM, list all mechanisms with their claims.
     """
-    from hushcount.jobs import explain as job
+    from hushcount.jobs.trust import explain as job
 
     if mechanism is None:
         for name in job.names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hushcount.cli import show
-from hushcount.cli.options import options
+from hushcount.cli.options import choice, flag, options, text, whole
 from hushcount.cli.trust.ledger_tables import print_datasets, print_history, rounded
 from hushcount.errors import LedgerError
 
@@ -18,28 +18,44 @@ Example:
 """
 UNITS = ("event", "user", "user-window")
 LEDGER = click.argument("ledger", envvar="HUSHCOUNT_LEDGER")
-DATASET = click.option("--dataset", required=True, metavar="NAME", help="The data that the budget is for.")
-ONE_DATASET = click.option("--dataset", metavar="NAME", help="Only this dataset.")
-EPSILON = click.option(
-    "--epsilon",
-    metavar="E",
-    help="Limit on the privacy loss of all releases together, such as 1.",
-)
-RHO = click.option(
-    "--rho", metavar="R", help="In place of --epsilon: what Gaussian releases may spend together, in zCDP."
-)
-DELTA = click.option(
-    "--delta", required=True, metavar="D", help="Probability with which that limit may fail, such as 1e-6."
-)
-SLACK = click.option(
-    "--slack",
-    metavar="S",
-    help="Part of --delta that pays for adding up many small releases. Default: half of it; 0 suits a few"
+DATASET = text("--dataset NAME", "The data that the budget is for.", required=True)
+EPSILON = text("--epsilon E", "Limit on the privacy loss of all releases together, such as 1.")
+RHO = text("--rho R", "In place of --epsilon: what Gaussian releases may spend together, in zCDP.")
+DELTA = text("--delta D", "Probability with which that limit may fail, such as 1e-6.", required=True)
+SLACK = text(
+    "--slack S",
+    "Part of --delta that pays for adding up many small releases. Default: half of it; 0 suits a few"
     " large releases.",
 )
-JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object, with numbers as texts, exactly as stored."
+PROTECTED = (
+    choice(
+        "--unit",
+        "What is protected: one event, one user, or the rows of one user in one cell of time.",
+        UNITS,
+        default=UNITS[0],
+    ),
+    text("--cell LENGTH", "Length of a cell for --unit user-window, such as 1d or 6h."),
+    text("--time-zone ZONE", "Zone on whose clocks cells begin, as Europe/Zurich (UTC)."),
 )
+SCHEDULED = (
+    text("--dataset NAME", "Charge the schedule to this dataset; without it, only compute."),
+    text("--name NAME", "Its runs are NAME/....", default="schedule"),
+    whole("--releases N", "How many releases, such as 365.", required=True),
+    text("--epsilon E", "Largest epsilon of one release."),
+    text("--rho R", "With --mechanism, in place of --epsilon: rho (zCDP) of one release."),
+    text("--delta D", "Largest delta of one release.", required=True),
+    text("--total-delta T", "Delta of all of them together.", required=True),
+    text(
+        "--mechanism NAME",
+        "All releases have the noise of this mechanism, which costs less than other noise of this epsilon.",
+    ),
+    whole(
+        "--counts L",
+        "With --mechanism: noisy counts that one unit changes, such as --max-keys of exact counts, the"
+        " counters of a sketch of users, the depth of an oracle, or the height of a tree and 1.",
+    ),
+)
+JSON = flag("--json as_json", "Print one JSON object, with numbers as texts, exactly as stored.")
 
 
 @click.group(epilog=EPILOG)
@@ -54,18 +70,7 @@ def ledger() -> None:
 
 @ledger.command()
 @LEDGER
-@options(DATASET, EPSILON, RHO, DELTA)
-@click.option(
-    "--unit",
-    type=click.Choice(UNITS),
-    default=UNITS[0],
-    metavar="|".join(UNITS),
-    show_default=True,
-    help="What is protected: one event, one user, or the rows of one user in one cell of time.",
-)
-@click.option("--cell", metavar="LENGTH", help="Length of a cell for --unit user-window, such as 1d or 6h.")
-@click.option("--time-zone", metavar="ZONE", help="Zone on whose clocks cells begin, as Europe/Zurich (UTC).")
-@options(SLACK, JSON)
+@options(DATASET, EPSILON, RHO, DELTA, *PROTECTED, SLACK, JSON)
 def init(as_json: bool, ledger: str, dataset: str, **terms: str) -> None:
     """Give a dataset its budget, and make LEDGER if there is none.
 
@@ -91,7 +96,7 @@ def grant(as_json: bool, ledger: str, dataset: str, **terms: str) -> None:
 
 @ledger.command(name="show")
 @LEDGER
-@options(ONE_DATASET, JSON)
+@options(text("--dataset NAME", "Only this dataset."), JSON)
 def show_(ledger: str, dataset: str | None, as_json: bool) -> None:
     """Show what each dataset may spend, has spent and has left.
 
@@ -119,7 +124,7 @@ def history(ledger: str, dataset: str, as_json: bool) -> None:
 
 @ledger.command()
 @LEDGER
-@click.option("--witness", metavar="FILE", help="An earlier export, of which LEDGER must be a continuation.")
+@text("--witness FILE", "An earlier export, of which LEDGER must be a continuation.")
 def verify(ledger: str, witness: str | None) -> None:
     """Check that LEDGER is intact: chain, sums, answers, and that it was not rolled back.
 
@@ -137,7 +142,7 @@ def verify(ledger: str, witness: str | None) -> None:
 
 @ledger.command()
 @LEDGER
-@click.option("--output", "-o", required=True, metavar="FILE", help="Where to write the JSON file.")
+@text("--output -o FILE", "Where to write the JSON file.", required=True)
 def export(ledger: str, output: str) -> None:
     """Write all entries to a file: a witness for `verify`, which may be published.
 
@@ -151,30 +156,7 @@ def export(ledger: str, output: str) -> None:
 
 @ledger.command()
 @click.argument("ledger", required=False, envvar="HUSHCOUNT_LEDGER")
-@click.option(
-    "--dataset", metavar="NAME", help="Charge the schedule to this dataset; without it, only compute."
-)
-@click.option("--name", default="schedule", metavar="NAME", show_default=True, help="Its runs are NAME/....")
-@click.option("--releases", type=int, required=True, metavar="N", help="How many releases, such as 365.")
-@click.option("--epsilon", metavar="E", help="Largest epsilon of one release.")
-@click.option(
-    "--rho", metavar="R", help="With --mechanism, in place of --epsilon: rho (zCDP) of one release."
-)
-@click.option("--delta", required=True, metavar="D", help="Largest delta of one release.")
-@click.option("--total-delta", required=True, metavar="T", help="Delta of all of them together.")
-@click.option(
-    "--mechanism",
-    metavar="NAME",
-    help="All releases have the noise of this mechanism, which costs less than other noise of this epsilon.",
-)
-@click.option(
-    "--counts",
-    type=int,
-    metavar="L",
-    help="With --mechanism: noisy counts that one unit changes, such as --max-keys of exact counts, the"
-    " counters of a sketch of users, the depth of an oracle, or the height of a tree and 1.",
-)
-@JSON
+@options(*SCHEDULED, JSON)
 def schedule(as_json: bool, ledger: str | None, dataset: str | None, name: str, **asked: object) -> None:
     """Compute, and charge up front, a fixed number of equal releases.
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
+from hushcount.cli import options
 from hushcount.cli.show import print_json, say
 
 if TYPE_CHECKING:
@@ -35,63 +37,46 @@ class Whole(click.ParamType[int]):
         return self.fail("must be a whole number such as 1000000 or 1e6.", param, ctx)
 
 
-WHOLE = Whole()
+whole = partial(options.text, kind=Whole())
+BUDGET = (
+    options.real("--epsilon E", "Limit on the privacy loss, such as 1; a --want option finds it instead."),
+    options.real("--rho R", "In place of --epsilon, for users: the budget in zCDP."),
+    options.real("--delta D", "Probability with which that limit may fail, such as 1e-8.", required=True),
+)
+KEYS = options.text(
+    "--keys ZIPF|FILE",
+    "How often keys may occur: zipf:EXPONENT:KEYS, or as in the .json of an earlier release.",
+    default="zipf:1.1:1000000",
+)
+USERS = (
+    options.flag("--user", "Protect users, not events, as top does; needs --max-keys."),
+    options.whole("--max-keys M", "Keep at most M different keys of each user."),
+    whole("--users U", "Number of users, to estimate how many rows --max-keys keeps."),
+    options.flag("--exact", "Count every key exactly, on disk: the default with --max-keys."),
+)
+COUNTED = (
+    options.whole("--counters K", "Counters kept in memory (131072), for users too, as for top."),
+    options.text("--mechanism NAME", "How noise is added, as for top."),
+    whole("--max-events N", "A public bound on the number of events."),
+    options.text(
+        "--domain FILE|A..B",
+        "All keys that can occur, known to everybody, as for top; requires --delta 0.",
+    ),
+)
+WANTED = (
+    whole("--want-count C", "Find the smallest epsilon that publishes keys of C events reliably."),
+    whole("--want-keys N", "Find the smallest epsilon that publishes N keys."),
+    whole("--want-error W", "Find the smallest epsilon for counts within W of the truth."),
+)
+SHOWN = (
+    options.text("--plot PATH", "Also draw the keys published by epsilon: .svg or .html."),
+    options.flag("--json as_json", "Print one JSON object instead of a table."),
+)
 
 
 @click.command(epilog=EPILOG)
-@click.option("--rows", type=WHOLE, required=True, metavar="N", help="Number of rows that you expect.")
-@click.option(
-    "--epsilon",
-    type=float,
-    metavar="E",
-    help="Limit on the privacy loss, such as 1; a --want option finds it instead.",
-)
-@click.option("--rho", type=float, metavar="R", help="In place of --epsilon, for users: the budget in zCDP.")
-@click.option(
-    "--delta",
-    type=float,
-    required=True,
-    metavar="D",
-    help="Probability with which that limit may fail, such as 1e-8.",
-)
-@click.option(
-    "--keys",
-    metavar="ZIPF|FILE",
-    default="zipf:1.1:1000000",
-    show_default=True,
-    help="How often keys may occur: zipf:EXPONENT:KEYS, or as in the .json of an earlier release.",
-)
-@click.option("--user", is_flag=True, help="Protect users, not events, as top does; needs --max-keys.")
-@click.option("--max-keys", type=int, metavar="M", help="Keep at most M different keys of each user.")
-@click.option(
-    "--users", type=WHOLE, metavar="U", help="Number of users, to estimate how many rows --max-keys keeps."
-)
-@click.option("--exact", is_flag=True, help="Count every key exactly, on disk: the default with --max-keys.")
-@click.option(
-    "--counters", type=int, metavar="K", help="Counters kept in memory (131072), for users too, as for top."
-)
-@click.option("--mechanism", metavar="NAME", help="How noise is added, as for top.")
-@click.option("--max-events", type=WHOLE, metavar="N", help="A public bound on the number of events.")
-@click.option(
-    "--domain",
-    metavar="FILE|A..B",
-    help="All keys that can occur, known to everybody, as for top; requires --delta 0.",
-)
-@click.option(
-    "--want-count",
-    type=WHOLE,
-    metavar="C",
-    help="Find the smallest epsilon that publishes keys of C events reliably.",
-)
-@click.option("--want-keys", type=WHOLE, metavar="N", help="Find the smallest epsilon that publishes N keys.")
-@click.option(
-    "--want-error",
-    type=WHOLE,
-    metavar="W",
-    help="Find the smallest epsilon for counts within W of the truth.",
-)
-@click.option("--plot", metavar="PATH", help="Also draw the keys published by epsilon: .svg or .html.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@whole("--rows N", "Number of rows that you expect.", required=True)
+@options.options(*BUDGET, KEYS, *USERS, *COUNTED, *WANTED, *SHOWN)
 def plan(rows: int, plot: str | None, as_json: bool, user: bool, **asked: object) -> None:
     """Tell what a table will hold, before any data are read.
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.failures import attempt
-from hushcount.jobs.dealing import Partitioning
+from hushcount.jobs.choices import Partitioning
 from hushcount.jobs.spark.failures import COLUMN, NOT_WHOLE, on_spark, spark_module
 from hushcount.jobs.spark.plans import check_repeatable
 from hushcount.keys.columns import KeyColumns

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
-from hushcount.jobs.dealing import COUNTERS, SHARDS, Partitioning
+from hushcount.jobs.choices import PER_SHARD, SHARDS, Partitioning
 from hushcount.jobs.request import Request
 from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import ReleaseSettings
@@ -40,7 +40,7 @@ def top(
     delta: float,
     epsilon: float | None = None,
     rho: float | None = None,
-    counters: int = COUNTERS,
+    counters: int = PER_SHARD,
     shards: int = SHARDS,
     partition_by: str | None = None,
     row_id: str | None = None,
@@ -147,7 +147,7 @@ def spark_job(
         raise ParameterError("min_users is proved for exact counts only; count without the Spark engine.")
     if users.exact:
         raise ParameterError("exact counts do not fit in bounded memory; count without the Spark engine.")
-    counters = COUNTERS if running.counters is None else check_count("counters", running.counters, least=2)
+    counters = PER_SHARD if running.counters is None else check_count("counters", running.counters, least=2)
     spark = SparkRequest(
         request.data,
         request.column,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from hushcount.errors import DataError
-from hushcount.jobs.dealing import Partitioning
+from hushcount.jobs.choices import Partitioning
 from hushcount.jobs.spark.columns import UTC, dealt_by, is_moment, quoted, quoted_names
 from hushcount.jobs.spark.failures import on_spark, spark_module
 from hushcount.keys.columns import KeyColumns

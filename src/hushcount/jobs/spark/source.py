@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from hushcount.errors import ParameterError
-from hushcount.jobs.dealing import Partitioning
+from hushcount.jobs.choices import Partitioning
 from hushcount.jobs.request import Request
 from hushcount.jobs.spark import is_frame
 from hushcount.jobs.spark.columns import key_columns, renamed

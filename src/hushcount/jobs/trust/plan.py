@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from hushcount.errors import ParameterError, PrivacyWarning
-from hushcount.jobs.exact.counts import CountsOnDisk
+from hushcount.jobs.exact import CountsOnDisk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 from hushcount.jobs.trust.key_frequencies import Spectrum, spectrum_of
 from hushcount.jobs.trust.outlook import Outlook, TablePlan

@@ -11,15 +11,14 @@ from hushcount import signals
 from hushcount.accounting.chain import question_hash
 from hushcount.accounting.ledger import Ledger
 from hushcount.accounting.runs import Answer, Preview, Reservation, RunPlan
+from hushcount.accounting.windows import TimeWindow, window_of
 from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.atomic import PathLike
-from hushcount.jobs.trust.windows import window_of
 from hushcount.keys.domains import KnownKeys
 from hushcount.keys.times import TimeColumn
 
 if TYPE_CHECKING:
     from hushcount.accounting.charges import Event
-    from hushcount.accounting.windows import TimeWindow
     from hushcount.privacy import PrivacyUnit
     from hushcount.releases.stored.documents import Stored
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from hushcount.errors import HushcountError, ReleaseFileError
-from hushcount.jobs.explain import Explanation
 from hushcount.jobs.trust.comparing import (
     close,
     compared,
@@ -19,6 +18,7 @@ from hushcount.jobs.trust.comparing import (
     oracle_recipe,
     tree_reaches,
 )
+from hushcount.jobs.trust.explain import Explanation
 from hushcount.jobs.trust.recorded import exported, recorded
 from hushcount.jobs.trust.rehearsal import rehearsed
 from hushcount.ldp.registry import CAMPAIGNS

@@ -33,144 +33,124 @@ if TYPE_CHECKING:
     from hushcount.releases.release import Release
 
 Kind: TypeAlias = str | tuple[str, ...]
-_MECHANISMS = "hushcount.mechanisms"
+Row: TypeAlias = tuple[str, Mapping[str, Kind]]
 
-# For each model where its class is, and of each field its kind, or the names of the models that it can be.
+
+def _row(place: str, /, **fields: Kind) -> Row:
+    """Return a row of the table: where the class is, and of each field its kind, or the models it can be."""
+    return f"hushcount.{place}", fields
+
+
 NOISES = ("discrete-laplace", "discrete-gaussian")
 SCHEMES = ("ppswor", "pps")
 DOMAINS = ("integer-range", "known-keys")
-_ESTIMATE: Mapping[str, Kind] = {
-    "noise": NOISES,
-    "candidates": "count?",
-    "left_out": "whole?",
-    "added": "whole",
+_LEVELS = ("laplace-levels", "gaussian-levels")
+_BUDGET = ("budget",)
+_COUNTED: dict[str, Kind] = {"candidates": "count?", "left_out": "whole?", "added": "whole"}
+_GEOMETRIC: dict[str, Kind] = {"budget": _BUDGET, "offset": "whole", "max_events": "count?"}
+_BOUNDS = dict.fromkeys(("below", "above", "simultaneous_below", "simultaneous_above"), "whole?")
+# What was stated at one confidence, of tables and of trees.
+_STATED = _row(
+    "releases.stored.earlier:StatedError", confidence="float", **_BOUNDS, said="texts", table="table"
+)
+# Error models of tables of keys.
+_TABLES = {
+    "floor": _row("mechanisms.counters.floor:FloorError", noise=NOISES, floor="whole", candidates="count"),
+    "estimate": _row("mechanisms.intervals:EstimateError", noise=NOISES, **_COUNTED),
+    "shared-noise": _row("mechanisms.counters.misra_gries:SharedNoiseError", noise=NOISES, **_COUNTED),
+    "correlated": _row(
+        "mechanisms.histograms.correlated:CorrelatedError", noise=("gaussian-sum",), **_COUNTED
+    ),
+    "shards": _row("mechanisms.counters.shards:ShardError", budget=_BUDGET, floors="wholes", apart="flag"),
+    "pure": _row(
+        "mechanisms.histograms.pure:PureError", noise=NOISES, **_COUNTED, units="count", domain=DOMAINS
+    ),
+    "truncated-geometric": _row(
+        "mechanisms.histograms.truncated_geometric:TruncatedGeometricError", **_GEOMETRIC
+    ),
+    "lifted-geometric": _row("mechanisms.histograms.truncated_geometric:LiftedGeometricError", **_GEOMETRIC),
+    "envelope": _row(
+        "mechanisms.linear.envelope:EnvelopeError",
+        plan=("envelope-plan",),
+        max_events="count",
+        candidates="count",
+    ),
+    "sample": _row(
+        "mechanisms.sampling.sample:SampleError",
+        budget=_BUDGET,
+        scheme=SCHEMES,
+        tokens="count",
+        max_events="count?",
+    ),
+    "local": _row(
+        "ldp.server.answers:LocalError",
+        error=("local-oracle", "local-median"),
+        largest="float",
+        rows="whole",
+    ),
+    "no-counts": _row("releases.accuracy:NoCounts", said="texts"),
+    "sum": _row("releases.added:AddedError", parties="releases"),
+    "stated": _STATED,
 }
-_TABLE: dict[str, tuple[str, Mapping[str, Kind]]] = {
-    "discrete-laplace": ("hushcount.noise.laplace:DiscreteLaplace", {"epsilon": "number"}),
-    "discrete-gaussian": ("hushcount.noise.gaussian:DiscreteGaussian", {"sigma": "number"}),
-    "budget": ("hushcount.privacy:Budget", {"epsilon": "float", "delta": "float"}),
-    "ppswor": (f"{_MECHANISMS}.sampling.schemes:Ppswor", {"rate": "float", "power": "float"}),
-    "pps": (f"{_MECHANISMS}.sampling.schemes:Pps", {"rate": "float", "power": "float"}),
-    "integer-range": ("hushcount.keys.domains:IntegerRange", {"first": "whole", "last": "whole"}),
-    "known-keys": (f"{__name__}:NamedDomain", {"size": "count", "digest": "text"}),
-    "floor": (
-        f"{_MECHANISMS}.counters.floor:FloorError",
-        {"noise": NOISES, "floor": "whole", "candidates": "count"},
+# Error models of trees.
+_TREES = {
+    "totals": _row("mechanisms.hierarchy.totals:TotalError", noise=NOISES, threshold="count"),
+    "nodes": _row(
+        "mechanisms.hierarchy.users:NodeError",
+        noise=("discrete-gaussian",),
+        threshold="count",
+        by_level="flag",
     ),
-    "estimate": (f"{_MECHANISMS}.intervals:EstimateError", _ESTIMATE),
-    "shared-noise": (f"{_MECHANISMS}.counters.misra_gries:SharedNoiseError", _ESTIMATE),
-    "gaussian-sum": ("hushcount.noise.gaussian_sum:GaussianSum", {"own": "number", "shared": "number"}),
-    "correlated": (
-        f"{_MECHANISMS}.histograms.correlated:CorrelatedError",
-        {**_ESTIMATE, "noise": ("gaussian-sum",)},
+    "levels": _row("mechanisms.hierarchy.streaming:LevelError", noise=_LEVELS, floors="wholes"),
+    "stated": _STATED,
+}
+# What error models are made of.
+_PARTS = {
+    "discrete-laplace": _row("noise.laplace:DiscreteLaplace", epsilon="number"),
+    "discrete-gaussian": _row("noise.gaussian:DiscreteGaussian", sigma="number"),
+    "gaussian-sum": _row("noise.gaussian_sum:GaussianSum", own="number", shared="number"),
+    "budget": _row("privacy:Budget", epsilon="float", delta="float"),
+    "ppswor": _row("mechanisms.sampling.schemes:Ppswor", rate="float", power="float"),
+    "pps": _row("mechanisms.sampling.schemes:Pps", rate="float", power="float"),
+    "integer-range": _row("keys.domains:IntegerRange", first="whole", last="whole"),
+    "known-keys": _row("releases.stored.models:NamedDomain", size="count", digest="text"),
+    "envelope-plan": _row(
+        "mechanisms.linear.calibration:Envelope",
+        kind="text",
+        depth="count",
+        width="count",
+        collisions="whole",
+        noise="whole",
+        threshold="whole",
+        beta="float",
+        distribution=NOISES,
     ),
-    "shards": (
-        f"{_MECHANISMS}.counters.shards:ShardError",
-        {"budget": ("budget",), "floors": "wholes", "apart": "flag"},
+    "laplace-levels": _row("mechanisms.hierarchy.levels:LaplaceLevels", rate="float"),
+    "gaussian-levels": _row("mechanisms.hierarchy.levels:GaussianLevels", sigma="float"),
+    "response": _row("ldp.wire.response:ResponseDistribution", symbols="count", truthful="float"),
+    "local-oracle": _row(
+        "ldp.wire.response:OracleError",
+        response=("response",),
+        users="count",
+        asked="count",
+        collisions="float",
     ),
-    "pure": (
-        f"{_MECHANISMS}.histograms.pure:PureError",
-        {**_ESTIMATE, "units": "count", "domain": DOMAINS},
-    ),
-    "truncated-geometric": (
-        f"{_MECHANISMS}.histograms.truncated_geometric:TruncatedGeometricError",
-        {"budget": ("budget",), "offset": "whole", "max_events": "count?"},
-    ),
-    "lifted-geometric": (
-        f"{_MECHANISMS}.histograms.truncated_geometric:LiftedGeometricError",
-        {"budget": ("budget",), "offset": "whole", "max_events": "count?"},
-    ),
-    "envelope-plan": (
-        f"{_MECHANISMS}.linear.calibration:Envelope",
-        {
-            "kind": "text",
-            "depth": "count",
-            "width": "count",
-            "collisions": "whole",
-            "noise": "whole",
-            "threshold": "whole",
-            "beta": "float",
-            "distribution": NOISES,
-        },
-    ),
-    "envelope": (
-        f"{_MECHANISMS}.linear.envelope:EnvelopeError",
-        {"plan": ("envelope-plan",), "max_events": "count", "candidates": "count"},
-    ),
-    "sample": (
-        f"{_MECHANISMS}.sampling.sample:SampleError",
-        {"budget": ("budget",), "scheme": SCHEMES, "tokens": "count", "max_events": "count?"},
-    ),
-    "totals": (f"{_MECHANISMS}.hierarchy.totals:TotalError", {"noise": NOISES, "threshold": "count"}),
-    "nodes": (
-        f"{_MECHANISMS}.hierarchy.users:NodeError",
-        {"noise": ("discrete-gaussian",), "threshold": "count", "by_level": "flag"},
-    ),
-    "laplace-levels": (f"{_MECHANISMS}.hierarchy.levels:LaplaceLevels", {"rate": "float"}),
-    "gaussian-levels": (f"{_MECHANISMS}.hierarchy.levels:GaussianLevels", {"sigma": "float"}),
-    "levels": (
-        f"{_MECHANISMS}.hierarchy.streaming:LevelError",
-        {"noise": ("laplace-levels", "gaussian-levels"), "floors": "wholes"},
-    ),
-    "response": (
-        "hushcount.ldp.wire.response:ResponseDistribution",
-        {"symbols": "count", "truthful": "float"},
-    ),
-    "local-oracle": (
-        "hushcount.ldp.wire.response:OracleError",
-        {"response": ("response",), "users": "count", "asked": "count", "collisions": "float"},
-    ),
-    "local-median": (
-        "hushcount.ldp.protocols.paper.medians:MedianError",
-        {
-            "response": ("response",),
-            "users": "count",
-            "rows": "count",
-            "inverse_share": "float",
-            "collisions": "float",
-            "stretch": "float",
-        },
-    ),
-    "local": (
-        "hushcount.ldp.server.answers:LocalError",
-        {"error": ("local-oracle", "local-median"), "largest": "float", "rows": "whole"},
-    ),
-    "no-counts": ("hushcount.releases.accuracy:NoCounts", {"said": "texts"}),
-    "sum": ("hushcount.releases.added:AddedError", {"parties": "releases"}),
-    "stated": (
-        "hushcount.releases.stored.earlier:StatedError",
-        {
-            "confidence": "float",
-            "below": "whole?",
-            "above": "whole?",
-            "simultaneous_below": "whole?",
-            "simultaneous_above": "whole?",
-            "said": "texts",
-            "table": "table",
-        },
+    "local-median": _row(
+        "ldp.protocols.paper.medians:MedianError",
+        response=("response",),
+        users="count",
+        rows="count",
+        inverse_share="float",
+        collisions="float",
+        stretch="float",
     ),
 }
+_TABLE: dict[str, Row] = _PARTS | _TABLES | _TREES
+TABLES, TREES = tuple(_TABLES), tuple(_TREES)
 MODELS: Registry[Callable[..., object]] = Registry(
     "error model", {name: place for name, (place, _) in _TABLE.items()}
 )
 _NAMES = {place: name for name, (place, _) in _TABLE.items()}
-TABLES = (
-    "floor",
-    "estimate",
-    "shared-noise",
-    "correlated",
-    "shards",
-    "pure",
-    "truncated-geometric",
-    "lifted-geometric",
-    "envelope",
-    "sample",
-    "local",
-    "no-counts",
-    "sum",
-    "stated",
-)
-TREES = ("totals", "nodes", "levels", "stated")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hushcount.cli.main import main
-from hushcount.jobs.explain import names
+from hushcount.jobs.trust.explain import names
 
 ROOT = Path(__file__).parents[4]
 

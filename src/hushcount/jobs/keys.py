@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import SELECTIONS
-from hushcount.jobs.exact.counts import CountsOnDisk
-from hushcount.jobs.keys.sets import UserSets
+from hushcount.jobs.exact import CountsOnDisk, ExactAsk
 from hushcount.jobs.request import Progress, Request
-from hushcount.jobs.run import Running, TableAsk, run
+from hushcount.jobs.run import Running, run
 from hushcount.jobs.settings import ReleaseSettings, taken
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.keys.calibration import UNIT
 from hushcount.mechanisms.keys.selection import EventKeys
 from hushcount.mechanisms.registry import EVERY_MECHANISM
-from hushcount.privacy import Budget, check_count, check_delta, unwarned
+from hushcount.privacy import USER, Budget, PrivacyUnit, check_count, check_delta, unwarned
 from hushcount.releases.key_list import KEYS_ONLY
+from hushcount.shapes import KeySets, Public
 from hushcount.sources.duckdb.bounding import DistinctPairs
+from hushcount.sources.duckdb.key_sets import KeptSets
 
 if TYPE_CHECKING:
-    from hushcount.jobs.run import Releasing, Run
+    import pyarrow as pa
+
+    from hushcount.jobs.run import Releasing
     from hushcount.keys.memory import Data
     from hushcount.releases.key_list import KeyList
     from hushcount.releases.release import Release
@@ -161,6 +164,32 @@ def keys_job(values: Mapping[str, object]) -> tuple[KeysAsk, Running]:
     return KeysAsk(request, settings, partial(UserSets, bound.largest), notes, counted=KEYS_ONLY), Running()
 
 
+@dataclass(slots=True)
+class UserSets:
+    """The sets of keys of all users, at most `largest` of each, kept out of core."""
+
+    largest: int
+    unit: PrivacyUnit = USER
+    total: int = 0
+    kept: KeptSets = field(default_factory=KeptSets)
+
+    def __post_init__(self) -> None:
+        self.unit = replace(USER, rows=self.largest)
+
+    def update(self, keys: pa.Array) -> None:
+        """Keep a batch of structs of user and key, users together."""
+        self.total += len(keys)
+        self.kept.add(keys.field("user"), keys.field("key"))
+
+    def public(self) -> Public:
+        """Return the bound on the keys of a user."""
+        return Public(unit=self.unit, moved=self.largest, shape=KeySets)
+
+    def shape(self) -> KeySets:
+        """Return the sets, of which sums can be taken."""
+        return KeySets(self.kept.sums, self.largest, self.unit)
+
+
 @dataclass(frozen=True, kw_only=True)
 class KeySettings(ReleaseSettings):
     """Budget of a list of keys, and how users' weights are spread."""
@@ -188,8 +217,8 @@ class KeySettings(ReleaseSettings):
 
 
 @dataclass(frozen=True)
-class KeysAsk(TableAsk):
-    """Keys without counts, of events or of users."""
+class KeysAsk(ExactAsk):
+    """Keys without counts, of events, which are counted on disk, or of users."""
 
     command = "keys"
     settings: KeySettings
@@ -202,10 +231,3 @@ class KeysAsk(TableAsk):
             return sketch, EventKeys(budget, public)
         kind = EVERY_MECHANISM[f"keys-{self.settings.method or SELECTIONS[0]}"]
         return sketch, kind(budget, public)  # type: ignore[return-value]
-
-    def count(self, reading: Run, progress: Progress | None) -> None:
-        """Read all rows: events are counted on disk, users give their keys one after the other."""
-        if isinstance(reading.sketch, CountsOnDisk):
-            reading.sketch.read(reading.source, progress)
-        else:
-            super().count(reading, progress)

@@ -10,7 +10,11 @@ from hushcount.accounting.filter import Filter
 from hushcount.accounting.ledger import Ledger
 from hushcount.cli.main import main
 from hushcount.errors import BudgetExceeded, DataError, ParameterError
+from hushcount.jobs.keys import UserSets
+from hushcount.mechanisms.keys.calibration import weights
+from hushcount.privacy import USER
 from hushcount.releases.key_list import KeyList
+from hushcount.shapes import KeySets
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 USERS = pa.table(
@@ -49,7 +53,7 @@ def test_events_are_counted_on_disk_in_bounded_memory(monkeypatch):
     from hushcount.sources.duckdb import counted
 
     kind = counted.CountedKeys
-    monkeypatch.setattr("hushcount.jobs.exact.counts.CountedKeys", lambda source: kind(source, memory="64MB"))
+    monkeypatch.setattr("hushcount.jobs.exact.CountedKeys", lambda source: kind(source, memory="64MB"))
     monkeypatch.setattr(exact.Exact, "update", lambda self, keys: pytest.fail("counted in memory"))
     names = pa.array(range(2_000_000)).cast(pa.string())
     table = pa.table({"key": pa.chunked_array([names, *[names.slice(7, 1)] * 60])})
@@ -141,3 +145,14 @@ def test_refusals(options, sentence):
     with pytest.raises((ParameterError, DataError)) as refused:
         hc.keys(USERS, column="key", **{**BUDGET, **options})
     assert str(refused.value) == sentence
+
+
+def test_public_numbers_of_sets_do_not_change():
+    sets = UserSets(7)
+    before = sets.public()
+    sets.update(pa.StructArray.from_arrays([pa.array([1, 1, 2]), pa.array(["a", "b", "a"])], ["user", "key"]))
+    assert sets.public() == before == sets.shape().public()
+    assert (before.moved, before.shape, before.unit, before.unit.rows) == (7, KeySets, USER, 7)
+    assert sets.total == 3
+    found = [(keys.to_pylist(), sums.tolist()) for keys, sums in sets.shape().sums(weights(7), None)]
+    assert found == [(["a", "b"], [724 + 1024, 724])]

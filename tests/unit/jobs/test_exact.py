@@ -8,7 +8,7 @@ import pytest
 
 import hushcount as hc
 from hushcount.errors import ParameterError
-from hushcount.jobs.exact.counts import CountsOnDisk
+from hushcount.jobs.exact import CountsOnDisk
 from hushcount.privacy import USER
 from hushcount.sources.bounded import BoundedSource
 from hushcount.sources.duckdb import bounding
@@ -81,7 +81,7 @@ def test_more_keys_than_memory(monkeypatch):
     from hushcount.sources.duckdb import counted
 
     kind = counted.CountedKeys
-    monkeypatch.setattr("hushcount.jobs.exact.counts.CountedKeys", lambda source: kind(source, memory="64MB"))
+    monkeypatch.setattr("hushcount.jobs.exact.CountedKeys", lambda source: kind(source, memory="64MB"))
     names = pa.array(np.arange(2_000_000)).cast(pa.string())
     sketch = CountsOnDisk()
     table = pa.table({"key": pa.chunked_array([names, names.slice(0, 10)])})

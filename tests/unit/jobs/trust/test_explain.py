@@ -3,7 +3,7 @@
 import pytest
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.jobs.explain import Explanation, explain, names
+from hushcount.jobs.trust.explain import Explanation, explain, names
 
 
 @pytest.mark.parametrize("name", names())

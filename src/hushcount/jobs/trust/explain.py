@@ -32,7 +32,7 @@ class Explanation:
 
     def proof(self) -> str:
         """Return the text of the proof, from the installed package or from a checkout."""
-        package = Path(__file__).parents[1]
+        package = Path(__file__).parents[2]
         for home in (package, package.parents[1]):
             if (home / self.page).is_file():
                 return (home / self.page).read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 import pytest
 
 from hushcount.errors import ParameterError
-from hushcount.jobs.dealing import Partitioning
+from hushcount.jobs.choices import Partitioning
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-"""Tables of exact counts, which are made on disk."""

@@ -1,1 +1,0 @@
-"""Keys without counts: which keys exist."""
