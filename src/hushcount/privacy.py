@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -188,6 +189,15 @@ class Guarantee:
             f"({self.epsilon:g}, {self.delta:g})-differential privacy{self._zcdp()} for {self.unit.protects}"
             f" (neighbours: {self.unit.neighbours}), by {self.mechanism}."
         )
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The assumptions with the numbers of this release in place of the names of its parameters."""
+        found = self.assumptions
+        for name, value in self.parameters.items():
+            pattern = rf"`{name}`|\b{name}\b" if "_" in name else f"`{name}`"
+            found = tuple(re.sub(pattern, str(value), sentence) for sentence in found)
+        return found
 
     def _zcdp(self) -> str:
         """Return rho in words, if the budget was stated by it."""

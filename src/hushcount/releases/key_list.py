@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hushcount.errors import ParameterError
 from hushcount.releases.accuracy import Counted, NoCounts
 from hushcount.releases.release import Release
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.privacy import Guarantee
+    from hushcount.releases.views.plots import Plot
 
 KEYS_ONLY = Counted("keys", "Only keys are published: no count, no order by frequency.")
 
@@ -19,6 +21,12 @@ KEYS_ONLY = Counted("keys", "Only keys are published: no count, no order by freq
 @dataclass(frozen=True, slots=True, repr=False)
 class KeyList(Release):
     """Published keys, sorted, without any count, with their guarantee."""
+
+    def plot(self) -> Plot:
+        """Raise ParameterError: without counts there is nothing to draw."""
+        raise ParameterError(
+            "A list of keys has no counts, so there is no picture of it; report has the list."
+        )
 
     @classmethod
     def of_keys(cls, keys: pa.Array, guarantee: Guarantee, said: tuple[str, ...] = ()) -> KeyList:

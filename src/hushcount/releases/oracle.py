@@ -17,7 +17,7 @@ from hushcount.keys.arrays import to_kernel
 from hushcount.keys.memory import asked_arrays
 from hushcount.keys.row_hash import RowHash
 from hushcount.privacy import Guarantee, check_confidence
-from hushcount.releases.made import Documented
+from hushcount.releases.made import Documented, Made
 from hushcount.releases.oracle_intervals import Interval, oracle_interval
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.keys.memory import Data
-    from hushcount.releases.made import Made
 
     Cells = npt.NDArray[np.int64]
 
@@ -183,7 +182,8 @@ class Oracle(Documented):
         guarantees = self.guarantees + other.guarantees
         cells, ids = self.cells + other.cells, self.ids | other.ids
         partial = self.partial or other.partial
-        return Oracle(cells, self.hashing, self.key_type, guarantees, notes, partial, ids)
+        made = Made.now().stating({"merged": len(ids)}, _common_name(self.made, other.made))
+        return Oracle(cells, self.hashing, self.key_type, guarantees, notes, partial, ids, made)
 
     def _check_like(self, other: Oracle) -> None:
         """Raise unless cells of the two mean the same."""
@@ -269,6 +269,12 @@ class Oracle(Documented):
 @lru_cache(maxsize=16)
 def _interval(oracle: Oracle, confidence: float) -> Interval:
     return oracle_interval(oracle.cells, oracle.hashing, confidence, oracle.guarantees)
+
+
+def _common_name(one: Made | None, other: Made | None) -> str | None:
+    """Return what the data of both are called, None if that is not one name."""
+    names = {None if made is None else made.source_name for made in (one, other)}
+    return names.pop() if len(names) == 1 else None
 
 
 def _largest(cells: Cells) -> int:

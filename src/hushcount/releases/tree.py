@@ -45,7 +45,7 @@ class TreeAccuracy:
         return {"confidence": self.confidence, "sentences": self.sentences}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TreeRows:
     """Published nodes as aligned columns.
 
@@ -59,6 +59,16 @@ class TreeRows:
     parents: Integers
     residuals: Integers
     totals: Integers
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeRows):
+            return NotImplemented
+        import numpy as np
+
+        mine, others = ((rows.levels, rows.parents, rows.residuals, rows.totals) for rows in (self, other))
+        return self.nodes.equals(other.nodes) and all(map(np.array_equal, mine, others))
+
+    __hash__ = None  # type: ignore[assignment]  # as of arrays
 
     def __len__(self) -> int:
         return len(self.levels)

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from hushcount.keys.times import TimeColumn
     from hushcount.sources.source import Source
 
+CONNECTION = "DuckDBPyConnection"  # which also hands out the rows of a query that was executed before
+NO_RELATION = (
+    "data must not be a DuckDB connection, which holds many tables; give a query of it, as"
+    ' connection.sql("SELECT query FROM searches"), or a table, as connection.table("searches").'
+)
+
 
 def open_source(
     data: Data,
@@ -101,6 +107,8 @@ def _open_memory(data: Data, columns: KeyColumns, ordered: bool) -> Source:
         from hushcount.keys.objects import mixed_types
         from hushcount.sources.duckdb.sql import open_relation
 
+        if type(data).__name__ == CONNECTION:
+            raise ParameterError(NO_RELATION)
         return attempt(mixed_types, open_relation, data, columns)
     from hushcount.sources.memory import open_memory
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,10 @@ def test_oracles_of_the_same_seeds_merge(kind: Any) -> None:
     promise = both.guarantee
     assert (promise.epsilon, promise.delta) == (2.0, 1e-6 if kind is CountSketch else 0.0)
     assert promise.parameters["merged"] == 2
+    assert both.made is not None
+    assert (both.made.options, both.made.recipe) == ({"merged": 2}, None)
+    assert json.loads(both.to_json())["made"]["version"] == both.made.version != ""
+    assert Oracle.load(both.to_bytes()).made == both.made
     assert promise.assumptions[-1] == "no event is in more than one of the merged oracles"
     assert [each.epsilon for each in both.guarantees] == [1.0, 2.0]
     assert Oracle.load(both.to_bytes()).guarantee == promise

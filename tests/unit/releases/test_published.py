@@ -3,6 +3,7 @@
 import copy
 import pickle
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import polars as pl
@@ -12,6 +13,7 @@ from tests.made import MAKERS, made
 from tests.releases import release_of
 from tests.unit.releases.tree_example import tree
 
+import hushcount as hc
 from hushcount.errors import ParameterError
 from hushcount.releases.oracle import Oracle
 
@@ -98,3 +100,18 @@ def test_pickles_are_their_json(name):
     assert type(again) is type(release)
     assert copy.copy(release).to_json() == release.to_json()
     assert not isinstance(release, Oracle) or again.ids == release.ids
+
+
+def test_a_list_of_keys_has_no_picture():
+    with pytest.raises(ParameterError) as refused:
+        hc.keys(["tea"] * 500, epsilon=1.0, delta=1e-6).plot()
+    assert str(refused.value) == (
+        "A list of keys has no counts, so there is no picture of it; report has the list."
+    )
+
+
+def test_trees_are_compared_by_value():
+    one, other = tree(), tree()
+    assert one == replace(one, rows=other.rows)
+    assert one.rows != replace(other.rows, totals=other.rows.totals + 1)
+    assert one.rows != 3

@@ -188,6 +188,17 @@ def test_types_that_arrow_has_not(data):
     assert str(caught.value) == MIXED
 
 
+def test_a_duckdb_connection_is_refused_with_the_way_out():
+    connection = duckdb.connect()
+    connection.execute("SELECT range AS n FROM range(100)")  # whose rows it would hand out
+    with pytest.raises(ParameterError) as refused:
+        open_source(connection, column="n")
+    assert str(refused.value) == (
+        "data must not be a DuckDB connection, which holds many tables; give a query of it, as"
+        ' connection.sql("SELECT query FROM searches"), or a table, as connection.table("searches").'
+    )
+
+
 def test_duckdb_relation():
     connection = duckdb.connect()
     relation = connection.sql("SELECT range % 7 AS n, range AS m FROM range(100)")

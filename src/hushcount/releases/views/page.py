@@ -89,7 +89,10 @@ def oracle_page(oracle: Oracle, headed: bool) -> Page:
     """Return what is shown of an oracle: what it protects and how accurate it is; `headed` says it first."""
     promise = oracle.guarantee
     groups = (
-        ("Privacy", (promise.statement(), f"Assumes: {'; '.join(promise.assumptions)}.")),
+        (
+            "Privacy",
+            (promise.statement(), f"Assumes: {'; '.join(promise.assumed)}.", f"Proof: {promise.proof}."),
+        ),
         ("Accuracy", (words.oracle_sentence(oracle, 0.95),)),
         ("Notes", (CONTENTS, *oracle.notes)),
     )

@@ -103,7 +103,7 @@ def _sections(release: Reported, title: str, written: datetime) -> Iterator[Mark
         yield _rows(release)
     yield _section("How to read the numbers", _list(_numbers(release)))
     yield _section("What is not shown, and why", _list(report_words.not_shown(release)))
-    assumed = release.guarantee.assumptions
+    assumed = release.guarantee.assumed
     yield _section(
         "What this rests on",
         element("p", release.guarantee.statement()),
@@ -131,7 +131,7 @@ def _extent(release: Reported) -> str:
     """Return how much was published, in words."""
     if isinstance(release, Oracle):
         return f"{release.cells.size:,} noisy cells"
-    noun = "key" if isinstance(release, Release) else "node"
+    noun = "item" if report_words.is_local(release) else "key" if isinstance(release, Release) else "node"
     return f"{len(release):,} {noun if len(release) == 1 else f'{noun}s'}"
 
 

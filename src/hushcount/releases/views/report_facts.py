@@ -16,6 +16,7 @@ from hushcount.releases.views.report_words import LOCAL_RELEASE, ONE_RELEASE, fa
 from hushcount.releases.views.words import accuracy_sentences, oracle_sentence
 
 if TYPE_CHECKING:
+    from hushcount.privacy import Guarantee
     from hushcount.releases.views.report_words import Reported
 
 Fact = tuple[str, str]
@@ -31,13 +32,16 @@ PUBLIC = (
     "the names and types of the key columns, the public parameters listed above, the options of the run, and"
     " every noisy value on this page"
 )
+# Names of parameters that nobody could guess.
+NAMES = {"moved": "counts that one unit changes", "symbol_bits": "bits of a report"}
 
 
 def origin(release: Reported, written: datetime) -> Iterator[Fact]:
     """Yield how, by what and when the release was made."""
     guarantee, made = release.guarantee, release.made
     if made is not None:
-        yield "Noise drawn", f"{made.time}, by hushcount {made.version}"
+        drawn = "Merged" if "merged" in made.options else "Noise drawn"
+        yield drawn, f"{made.time}, by hushcount {made.version}"
         if made.options:
             yield "Options", ", ".join(f"{name} = {value}" for name, value in made.options.items())
         if made.source_name is not None:
@@ -68,7 +72,7 @@ def registry(release: Reported) -> Iterator[Fact]:
         "Budget",
         (
             f"epsilon = {guarantee.epsilon:g} (a factor of at most {factor(guarantee)}), delta ="
-            f" {guarantee.delta:g}, for this release."
+            f" {guarantee.delta:g}{_rho(guarantee)}, for this release."
         ),
     )
     yield "Mechanism", f"{guarantee.mechanism}; proof: {guarantee.proof}."
@@ -78,6 +82,12 @@ def registry(release: Reported) -> Iterator[Fact]:
     yield "Post-processing", POST_PROCESSING
     yield "Accuracy", " ".join(accuracy_of(release))
     yield "Implementation", f"hushcount {software()}, open source, Apache License 2.0."
+
+
+def _rho(guarantee: Guarantee) -> str:
+    """Return the rho by which a budget was stated, if it was."""
+    rho = guarantee.parameters.get("rho")
+    return "" if rho is None else f" (stated as rho = {rho:g} in zCDP)"
 
 
 def accuracy_of(release: Reported) -> tuple[str, ...]:
@@ -94,9 +104,10 @@ def _parameters(release: Reported) -> str:
         stated = {"confidence": release.confidence, **stated}
     if isinstance(release, Release) and release.floor is not None:
         stated["threshold" if is_local(release) else "noisy floor"] = release.floor
+    named = {NAMES.get(name, name.replace("_", " ")): value for name, value in stated.items()}
     return ", ".join(
         f"{name} = {value:,}" if isinstance(value, int) else f"{name} = {value}"
-        for name, value in stated.items()
+        for name, value in named.items()
     )
 
 

@@ -85,8 +85,8 @@ def promise(release: Reported) -> tuple[str, ...]:
     return (
         f"{_shown(release)}, {_blurred(release)}.",
         f"The noise is calibrated so that any one {unit} has only a limited influence on what is shown: with"
-        f" it or without it, the probability of any outcome is at most {factor(guarantee)} times the other"
-        f"{_extra(guarantee)}.",
+        f" or without that {unit}, the probability of any outcome is at most {factor(guarantee)} times the"
+        f" other{_extra(guarantee)}.",
         _protected(guarantee),
         LIMITS.format(unit=unit),
     )

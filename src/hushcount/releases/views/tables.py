@@ -6,7 +6,7 @@ import json
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from hushcount.releases.writers import with_texts
 
@@ -24,6 +24,7 @@ FEWEST_BAR_CELLS = 4  # a shorter bar shows nothing, so it is left out
 KEY_CELLS = 12  # that a bar leaves to each column of keys
 GAP = 3  # between two columns
 BLOCK = 4096  # rows that are printed at once
+EXACT = 1 << 53  # below it every whole number is one of 64 bits
 COMMON = ("count", "lower", "upper")
 EIGHTHS = " ▏▎▍▌▋▊▉"
 FULL = "█"
@@ -52,7 +53,7 @@ def tsv_of(table: pa.Table, terminal: bool = False) -> Iterator[str]:
 
 def _cell(value: object, terminal: bool) -> str:
     """Return a value as it stands between two tabs."""
-    escaped = text(value).translate(TSV_ESCAPES)
+    escaped = text(int(value) if _whole(value) else value).translate(TSV_ESCAPES)
     return visible(escaped) if terminal else escaped
 
 
@@ -195,7 +196,12 @@ def head() -> Table:
 def _number(value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+    return f"{int(value):,}" if isinstance(value, int) or _whole(value) else f"{value:,.1f}"
+
+
+def _whole(value: object) -> TypeGuard[float]:
+    """Return whether a value is an estimate that happens to be a whole number, which is shown as one."""
+    return isinstance(value, float) and value.is_integer() and abs(value) < EXACT
 
 
 def _escaped(char: str) -> str:

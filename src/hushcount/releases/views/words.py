@@ -21,7 +21,7 @@ def headline(unit: PrivacyUnit) -> str:
 def privacy_sentences(release: Release | TreeRelease) -> tuple[str, ...]:
     """Return the guarantee, what it rests on, and where it is proved."""
     guarantee = release.guarantee
-    assumed = "; ".join(guarantee.assumptions)
+    assumed = "; ".join(guarantee.assumed)
     return (
         guarantee.statement(),
         f"Assumes: {assumed}." if assumed else "Assumes nothing further.",

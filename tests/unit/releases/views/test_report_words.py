@@ -23,11 +23,21 @@ def test_the_paragraph_of_a_table_of_events():
     assert " ".join(words.promise(release_of(ROWS))) == (
         "This page shows the entries (called keys) that occur often in the data, with counts that random"
         " noise has blurred on purpose. The noise is calibrated so that any one event has only a limited"
-        " influence on what is shown: with it or without it, the probability of any outcome is at most"
+        " influence on what is shown: with or without that event, the probability of any outcome is at most"
         " 2.72 times the other, plus at most 1 in 100 million. The unit of protection is one event, not"
         " one person: a person who has several in the data is protected less, the more they have."
         " Differential privacy limits how much can be learnt about any one event; it does not make it"
         " impossible to learn something, and what is true of many remains visible."
+    )
+
+
+def test_numbers_stand_for_the_names_of_parameters():
+    assumptions = ("one unit changes at most `moved` counts", "a weight of at most max_weight", "a moved key")
+    promise = by(assumptions=assumptions, parameters={"moved": 4, "max_weight": 2}).guarantee
+    assert promise.assumed == (
+        "one unit changes at most 4 counts",
+        "a weight of at most 2",
+        "a moved key",
     )
 
 

@@ -6,8 +6,9 @@ import pytest
 from rich.console import Console
 from tests.releases import FixedError, release_of
 
+import hushcount as hc
 from hushcount.releases.accuracy import Counted
-from hushcount.releases.views.tables import bar, rich_table, tsv, visible, visible_json
+from hushcount.releases.views.tables import bar, rich_table, tsv, tsv_of, visible, visible_json
 
 
 def printed(release, rows=None, width=80):
@@ -109,3 +110,14 @@ def test_bar():
     assert bar(10, 10, 4) == "████"
     assert bar(1, 64, 4) == "▏"
     assert bar(1, 8, 4) == "▌"
+
+
+def test_whole_estimates_are_shown_whole():
+    """25 is 25, not 25.0, on a terminal and in tab-separated text; others keep their fraction."""
+    table = pa.table({"key": ["tea", "milk"], "estimate": [25.0, 26.5]})
+    assert "".join(tsv_of(table)) == "key\testimate\ntea\t25\nmilk\t26.5\n"
+    with hc.testing.seeded(3):
+        sampled = hc.sample(["tea"] * 5000, rate=1.0, epsilon=1.0, delta=1e-6)
+    assert str(sampled.table["estimate"].to_pylist()[0]).endswith(".0")
+    shown = str(sampled).splitlines()[-1]
+    assert shown.split()[-1] == shown.split()[2]  # of a key that is surely published
