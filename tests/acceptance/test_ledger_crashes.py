@@ -106,7 +106,7 @@ def test_kill_at_every_point(fresh):
     assert points > 20
 
 
-@pytest.mark.parametrize("fresh", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("fresh", ["sqlite", "postgresql"], indirect=True)
 def test_kill_a_whole_job_at_every_point(fresh, tmp_path):
     visits = "url\n" + "/a\n" * 500 + "/b\n" * 400
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hushcount.shapes import Sketch
 
 COUNTERS = 131072
-ONE_BUDGET = "Give either epsilon, or rho for Gaussian noise, but not both."
+ONE_BUDGET = "Give either epsilon, or rho, which is for Gaussian noise, but not both."
 # Options that releases state. None of them can name a file, a query or an address.
 PUBLIC_OPTIONS = (
     "max_events",

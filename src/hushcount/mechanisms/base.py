@@ -40,8 +40,8 @@ Released = TypeVar("Released")
 Block: TypeAlias = "tuple[pa.Array, Counts]"
 
 NOT_GAUSSIAN = (
-    "rho is for Gaussian noise, which {} does not add; give epsilon and delta. Gaussian noise is added to"
-    " counts of users (user and max_keys), to count-sketch oracles and to streaming trees."
+    "rho is for releases whose cost is proved in zCDP; {} needs epsilon, with delta. Proved are Gaussian"
+    " counts of users (max_keys given with user), count-sketch oracles and streaming trees."
 )
 UNIT_UPDATES = "every event counts 1, in the order of the stream"
 # What to do with a summary without a proof, where its type says more about it than the mechanism does.

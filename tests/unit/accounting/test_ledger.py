@@ -18,7 +18,7 @@ from hushcount.accounting.runs import Answer, RunPlan
 from hushcount.accounting.schedule import Schedule
 from hushcount.accounting.windows import TimeWindow
 from hushcount.errors import BudgetExceeded, LedgerError, LedgerWarning, ParameterError
-from hushcount.stores.database import UnansweredError, shown
+from hushcount.stores.database import UnansweredError, open_database, shown
 
 TABLE = Answer(b'{"rows": []}')
 
@@ -402,13 +402,20 @@ def test_an_older_copy_is_noticed_before_anything_is_spent(tmp_path):
     )
 
 
-def test_a_ledger_of_a_newer_version_is_left_alone(tmp_path):
-    path = tmp_path / "spent.db"
-    made = Ledger(path)
-    made.init("searches", Filter.fixed(1, "1e-6"))
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE format SET version = '2'")
-    sentence = f"{path} was written by a newer version of hushcount; update hushcount to use it."
-    assert refused(made.reserve, "searches", plan()) == sentence
-    assert refused(made.init, "clicks", Filter.fixed(1, 0)) == sentence
-    assert refused(inspection.show, path) == sentence
+def test_a_ledger_of_a_newer_version_is_left_alone(spent, location):
+    reserved = spent.reserve("searches", plan())
+
+    def of_version(version):
+        with open_database(location) as database, database.transaction():
+            database.change("UPDATE format SET version = ?", version)
+
+    of_version("2")
+    sentence = f"{shown(location)} was written by a newer version of hushcount; update hushcount to use it."
+    assert refused(spent.reserve, "searches", plan()) == sentence
+    assert refused(spent.commit, reserved, TABLE) == sentence
+    assert refused(spent.grant, "searches", Filter.fixed(1, 0)) == sentence
+    assert refused(spent.init, "clicks", Filter.fixed(1, 0)) == sentence
+    assert refused(inspection.show, location) == sentence
+    of_version("1")
+    assert kinds(location) == ["init", "reserve"]
+    assert spent.commit(reserved, TABLE) == TABLE

@@ -10,8 +10,8 @@ from hushcount.cli.main import main
 from hushcount.errors import ParameterError
 
 WAY_OUT = (
-    "rho is for Gaussian noise, which {} does not add; give epsilon and delta. Gaussian noise is added to"
-    " counts of users (user and max_keys), to count-sketch oracles and to streaming trees."
+    "rho is for releases whose cost is proved in zCDP; {} needs epsilon, with delta. Proved are Gaussian"
+    " counts of users (max_keys given with user), count-sketch oracles and streaming trees."
 )
 BUDGET = {"rho": 0.1, "delta": 1e-6}
 
@@ -66,7 +66,7 @@ def test_other_noise_refuses_rho_with_the_way_out(name):
 @pytest.mark.parametrize("call", [*GAUSSIAN.values(), *OTHERS.values()])
 def test_a_budget_is_stated_once(call, budget):
     with pytest.raises(
-        ParameterError, match=r"^Give either epsilon, or rho for Gaussian noise, but not both\.$"
+        ParameterError, match=r"^Give either epsilon, or rho, which is for Gaussian noise, but not both\.$"
     ):
         call(**budget)
 
@@ -99,7 +99,10 @@ def test_the_commands_take_rho(tmp_path, capfd):
     assert said["guarantee"]["parameters"]["rho"] == {"number": "0.1"}
     assert main(["top", str(path), *common, "--rho", "0.1"]) == 2
     error = json.loads(capfd.readouterr().err)["error"]["message"]
-    assert error.startswith("--rho is for Gaussian noise, which floor does not add; give epsilon and delta.")
+    assert error == (
+        "--rho is for releases whose cost is proved in zCDP; floor needs --epsilon, with delta. Proved are"
+        " Gaussian counts of users (--max-keys given with --user), count-sketch oracles and streaming trees."
+    )
     assert main(["top", str(path), *common]) == 2
     error = json.loads(capfd.readouterr().err)["error"]["message"]
     assert error.startswith("--epsilon must be given: limit on the privacy loss, such as 1;")

@@ -107,7 +107,7 @@ def test_a_run_with_other_noise_is_refused(spent):
         ),
         (
             {"mechanism": "gaussian", "counts": 1},
-            "Give either epsilon, or rho for Gaussian noise, but not both.",
+            "Give either epsilon, or rho, which is for Gaussian noise, but not both.",
         ),
     ],
 )
