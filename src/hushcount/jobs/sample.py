@@ -199,7 +199,7 @@ def make_scheme(
     if scheme not in SCHEMES:
         raise ParameterError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme}.")
     if (rate is None) == (size is None):
-        raise ParameterError(f"Give either rate or size, got rate = {rate} and size = {size}.")
+        raise ParameterError(f"Give either rate or size, got {'neither' if rate is None else 'both'}.")
     if rate is not None:
         return SCHEMES[scheme](rate, power)
     if max_events is None:

@@ -90,8 +90,8 @@ def test_schemes():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({}, "Give either rate or size, got rate = None and size = None."),
-        ({"rate": 0.1, "size": 5}, "Give either rate or size, got rate = 0.1 and size = 5."),
+        ({}, "Give either rate or size, got neither."),
+        ({"rate": 0.1, "size": 5}, "Give either rate or size, got both."),
         ({"rate": 0}, "rate must be above 0 and at most 1, got 0."),
         ({"rate": 2}, "rate must be above 0 and at most 1, got 2."),
         ({"rate": 0, "scheme": "ppswor"}, "rate must be a finite number above 0, got 0."),

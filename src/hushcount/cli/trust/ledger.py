@@ -124,8 +124,8 @@ def history(ledger: str, dataset: str, as_json: bool) -> None:
 
 @ledger.command()
 @LEDGER
-@text("--witness FILE", "An earlier export, of which LEDGER must be a continuation.")
-def verify(ledger: str, witness: str | None) -> None:
+@options(text("--witness FILE", "An earlier export, of which LEDGER must be a continuation."), JSON)
+def verify(ledger: str, witness: str | None, as_json: bool) -> None:
     """Check that LEDGER is intact: chain, sums, answers, and that it was not rolled back.
 
     The witness LEDGER.head is always checked. Exit code 1 means that the ledger is not intact.
@@ -133,11 +133,14 @@ def verify(ledger: str, witness: str | None) -> None:
     from hushcount.jobs.trust.ledger import BudgetLedger
 
     problems = BudgetLedger(ledger).verify(witness)
-    for problem in problems:
+    if as_json:
+        show.print_json({"intact": not problems, "problems": problems})
+    for problem in () if as_json else problems:
         show.warn(problem)
     if problems:
         raise LedgerError("The ledger is not intact.")
-    click.echo("The ledger is intact.")
+    if not as_json:
+        click.echo("The ledger is intact.")
 
 
 @ledger.command()

@@ -154,6 +154,13 @@ def test_export_and_verify(spent, run, tmp_path):
         f"{shown(spent)} does not continue {witness}: dataset searches has another entry 3, or none. The"
         " ledger was rolled back or rebuilt. The ledger is not intact."
     )
+    problem = " ".join(err.split()).removesuffix(" The ledger is not intact.")
+    code, out, err = run("verify", spent, "--witness", witness, "--json")
+    told = json.loads(out)
+    assert (code, told["intact"], len(told["problems"])) == (1, False, 1)
+    assert told["problems"] == [problem]
+    assert json.loads(err)["error"]["message"] == "The ledger is not intact."
+    assert json.loads(run("verify", spent, "--json")[1]) == {"intact": True, "problems": []}
 
 
 def test_the_witness_beside_a_file_is_always_asked(tmp_path, run):
