@@ -31,7 +31,7 @@ MOST_CHANGES = {
     "tree streaming": 34,
     "users": 34,
     "sample": 30,
-    "oracle": 28,
+    "oracle": 26,
     "ldp aggregate": 14,
 }
 TRACER = """

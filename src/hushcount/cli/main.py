@@ -34,7 +34,7 @@ _TABLE = {
     "ldp": ("hushcount.cli.ldp:ldp", "Ask users for randomised reports: the local model."),
     "plan": ("hushcount.cli.trust.plan:plan", "Tell what a table will hold, before any data are read."),
     "verify": ("hushcount.cli.trust.verify:verify", "Check a release file without its data."),
-    "explain": ("hushcount.cli.trust.explain:explain", "Print what is proved of a mechanism, and the proof."),
+    "explain": ("hushcount.cli.trust.verify:explain", "Print what is proved of a mechanism, and the proof."),
     "ledger": ("hushcount.cli.trust.ledger:ledger", "Keep budgets that cannot be overspent."),
     "audit": ("hushcount.cli.trust.audit:audit", "Try to refute the privacy claim of a mechanism."),
 }

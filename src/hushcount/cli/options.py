@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import click
 
 from hushcount.errors import ParameterError
-from hushcount.jobs.choices import COUNTED, FORMATS, ON_BAD, RULES
+from hushcount.jobs.choices import COUNTED, FORMATS, ON_BAD, RULES, Partitioning
 
 if TYPE_CHECKING:
-    from hushcount.jobs.choices import Partitioning
     from hushcount.jobs.request import Request
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -287,7 +286,6 @@ def request(values: Values) -> Request:
 
 def partitioning(values: Values) -> Partitioning | None:
     """Return how Spark assigns rows to shards, None for another engine."""
-    from hushcount.jobs.choices import Partitioning
     from hushcount.jobs.settings import taken
 
     names = ("shards", "partition_by", "row_id", "files_cut_by")

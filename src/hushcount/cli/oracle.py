@@ -8,6 +8,7 @@ import click
 
 from hushcount import signals
 from hushcount.cli import options, show
+from hushcount.errors import DataError, KeyTypeError, ParameterError, cannot_read
 from hushcount.jobs.choices import CELLS
 
 if TYPE_CHECKING:
@@ -138,7 +139,6 @@ def _described(found: Oracle) -> dict[str, object]:
 
 
 def _lines(path: str | None) -> list[str]:
-    from hushcount.errors import DataError, cannot_read
 
     if path is None:
         return []
@@ -154,8 +154,6 @@ def _lines(path: str | None) -> list[str]:
 def _typed(keys: list[str], kind: pa.DataType) -> pa.Array:
     """Return keys from the command line in the type of the oracle."""
     import pyarrow as pa
-
-    from hushcount.errors import KeyTypeError, ParameterError
 
     if not keys:
         raise ParameterError("KEYS must be given, as words or with --keys.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -161,8 +162,6 @@ def megabytes(done: int, size: int | None) -> str:
 
 def print_json(values: dict[str, object]) -> None:
     """Print one JSON object to standard output."""
-    import json
-
     _print_text(json.dumps(values, ensure_ascii=False) + "\n")
 
 

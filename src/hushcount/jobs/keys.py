@@ -12,26 +12,23 @@ from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import SELECTIONS
 from hushcount.jobs.exact import CountsOnDisk, ExactAsk
 from hushcount.jobs.request import Progress, Request
-from hushcount.jobs.run import Running, run
+from hushcount.jobs.run import Releasing, Running, run
 from hushcount.jobs.settings import ReleaseSettings, taken
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.keys.calibration import UNIT
 from hushcount.mechanisms.keys.selection import EventKeys
 from hushcount.mechanisms.registry import EVERY_MECHANISM
 from hushcount.privacy import USER, Budget, PrivacyUnit, check_count, check_delta, unwarned
-from hushcount.releases.key_list import KEYS_ONLY
-from hushcount.shapes import KeySets, Public
+from hushcount.releases.key_list import KEYS_ONLY, KeyList
+from hushcount.shapes import KeySets, Public, Sketch
 from hushcount.sources.duckdb.bounding import DistinctPairs
 from hushcount.sources.duckdb.key_sets import KeptSets
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.jobs.run import Releasing
     from hushcount.keys.memory import Data
-    from hushcount.releases.key_list import KeyList
     from hushcount.releases.release import Release
-    from hushcount.shapes import Sketch
 
 LARGEST = 1000
 

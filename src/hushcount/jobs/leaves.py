@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from hushcount.errors import ParameterError
-from hushcount.hierarchies.base import good_leaves
-from hushcount.hierarchies.sorted_leaves import UserLeafBatch, first_below
-from hushcount.jobs.run import Ask, check_length
+from hushcount.hierarchies.base import Hierarchy, good_leaves
+from hushcount.hierarchies.sorted_leaves import LeafBatch, UserLeafBatch, first_below
+from hushcount.jobs.run import Ask, Run, check_length
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.users import NodeRelease
 from hushcount.mechanisms.histograms.gaussian import CERTAIN
@@ -24,19 +24,15 @@ from hushcount.shapes import LeafCounts, NodeCounts, Public
 from hushcount.sketches.leaves import leaf_batches
 from hushcount.sketches.user_misra_gries import UserRows, WaitingRows
 from hushcount.sources.duckdb.leaves import CountedLeaves, counted_users
-from hushcount.sources.source import Batch, WrappedSource
+from hushcount.sources.source import Batch, Source, WrappedSource
 
 if TYPE_CHECKING:
-    from hushcount.hierarchies.base import Hierarchy
-    from hushcount.hierarchies.sorted_leaves import LeafBatch
     from hushcount.jobs.checkpoints import Origin
     from hushcount.jobs.request import Progress, Request
-    from hushcount.jobs.run import Run
     from hushcount.jobs.settings import TreeSettings
     from hushcount.mechanisms.hierarchy.tree import TreeMechanism
     from hushcount.releases.tree import TreeRelease
     from hushcount.sketches.levels import HierarchySketch
-    from hushcount.sources.source import Source
 
 
 @dataclass(slots=True)

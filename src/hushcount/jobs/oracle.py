@@ -11,7 +11,7 @@ import pyarrow as pa
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, check_writable
 from hushcount.jobs.request import Progress, Request, kept_sentence
-from hushcount.jobs.run import Ask, Running, drawn
+from hushcount.jobs.run import Ask, Run, Running, drawn
 from hushcount.jobs.settings import Settings, oracle_budget, taken
 from hushcount.jobs.sketch_files import written
 from hushcount.jobs.trust.dry_run import dry_sketch, run_or_rehearse
@@ -30,7 +30,6 @@ from hushcount.sketches.linear import CountMin, CountSketch, UserCountMin
 if TYPE_CHECKING:
     from hushcount.accounting.runs import RunPlan
     from hushcount.jobs.checkpoints import Origin
-    from hushcount.jobs.run import Run
     from hushcount.jobs.trust.spending import Recorded
     from hushcount.keys.columns import KeyColumns
     from hushcount.keys.memory import Data
@@ -276,8 +275,7 @@ class OracleAsk(Ask[Oracle]):
 
     def publish(self, whole: Oracle, origin: Origin) -> Oracle:
         """Return the oracle with its notes."""
-        counted = self.sketch.key_type
-        kind = self._declared(origin.columns) if counted is None else counted
+        kind = self._declared(origin.columns) if whole.key_type is None else whole.key_type
         notes = (*origin.notes, *self.described()[0], *weaknesses(self.settings.budget))
         return replace(whole, key_type=kind, notes=notes)
 

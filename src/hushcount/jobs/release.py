@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, refuse_same
 from hushcount.privacy import LARGEST_COUNT, check_confidence, check_count
-from hushcount.shapes import LevelCounters, TrackedCells
+from hushcount.shapes import LevelCounters, Shape, Sketch, TrackedCells
 
 if TYPE_CHECKING:
     from hushcount.accounting.runs import RunPlan
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
-    from hushcount.shapes import Shape, Sketch
 
 MANY = (list, tuple)
 

@@ -95,9 +95,9 @@ class Request(Spending):
         return BoundedSource(source, self.bound, self.with_users, self.progress, self.ordered)
 
 
-def kept_sentence(max_keys: int) -> str:
-    """Say what is kept of each user, if users are counted."""
-    kept = f"{max_keys} different keys, each once,"
+def kept_sentence(most: int, rows: bool = False) -> str:
+    """Say what is kept of each user, if users are counted, or rows of them."""
+    kept = f"{most} rows in all" if rows else f"{most} different keys, each once,"
     return f"Of each user at most {kept} are kept, picked by a keyed hash of user and key."
 
 

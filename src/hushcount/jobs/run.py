@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
@@ -20,24 +20,20 @@ from hushcount.jobs.checkpoints import Checkpoint, Origin, Position, Resumable, 
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.settings import SHOWN_ONLY, ReleaseSettings, Settings
 from hushcount.mechanisms.registry import prepare
-from hushcount.noise.bits import system_bits
+from hushcount.noise.bits import Bits, system_bits
 from hushcount.privacy import warn_of_few
 from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.sources.bounded import BoundedSource
-from hushcount.sources.source import Source
+from hushcount.sources.source import Batch, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     import pyarrow as pa
 
     from hushcount.accounting.charges import Event
     from hushcount.accounting.runs import RunPlan
     from hushcount.jobs.trust.spending import Recorded
-    from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Shape, Sketch
-    from hushcount.sources.source import Batch
 
 # What of a request decides which keys there are; the rest says where the data lie and how they are read.
 ASKED = ("column", "format", "key_type", "sql", "max_key_bytes", "on_bad", "user", "bound", "padded")

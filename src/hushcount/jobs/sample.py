@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
@@ -14,15 +13,13 @@ from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
 from hushcount.jobs.trust.dry_run import run_or_rehearse
 from hushcount.jobs.users import UserSettings, kept_counts
+from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.mechanisms.sampling.schemes import Pps, Ppswor, Scheme, rate_for_size
 from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_delta, unwarned
-
-if TYPE_CHECKING:
-    from hushcount.keys.memory import Data
-    from hushcount.releases.release import Release
-    from hushcount.shapes import Sketch
+from hushcount.releases.release import Release
+from hushcount.shapes import Sketch
 
 SCHEMES: dict[str, type[Pps] | type[Ppswor]] = {"pps": Pps, "ppswor": Ppswor}
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from hushcount.accounting.zcdp import zcdp_budget
 from hushcount.errors import ParameterError
@@ -34,8 +34,7 @@ from hushcount.sketches.tracked import TrackedSketch
 from hushcount.sources.in_domain import read_domain
 
 if TYPE_CHECKING:
-    from hushcount.jobs.checkpoints import Resumable
-    from hushcount.keys.columns import KeyColumns
+    from hushcount.jobs.checkpoints import Origin, Resumable
     from hushcount.keys.domains import Domain
     from hushcount.keys.memory import Data
     from hushcount.releases.release import Release
@@ -76,20 +75,6 @@ ON_BAD_NOTES = {
     "drop": "Malformed keys are dropped.",
     "fail": "A malformed key stops the run, and that it did not is outside the guarantee.",
 }
-
-
-class Described(Protocol):
-    """Where keys come from: their columns, and public sentences about how rows become events."""
-
-    @property
-    def columns(self) -> KeyColumns:
-        """The key columns with their types."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Public sentences."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +167,7 @@ class ReleaseSettings(Settings):
         plan = plan_envelope(kind, self.max_events, counters, self.budget.epsilon, self.delta)
         return TrackedSketch(kind, counters, plan.depth, plan.width)
 
-    def published(self, whole: Release, origin: Described, notes: Iterable[str] = ()) -> Release:
+    def published(self, whole: Release, origin: Origin, notes: Iterable[str] = ()) -> Release:
         """Return a release with its keys as columns and its notes."""
         said = (*origin.notes, *notes, *weaknesses(self.budget))
         keys = origin.columns.decode(whole.keys.column("key").combine_chunks())
@@ -241,7 +226,7 @@ class TreeSettings(Settings):
         return math.ceil(share * self.max_events)
 
     def published(
-        self, whole: TreeRelease, origin: Described | None = None, more: Iterable[str] = ()
+        self, whole: TreeRelease, origin: Origin | None = None, more: Iterable[str] = ()
     ) -> TreeRelease:
         """Return the tree with its notes."""
         notes = () if origin is None else origin.notes

@@ -16,7 +16,7 @@ from hushcount.jobs.checkpoints import NOWHERE, Origin, Position, Resumable
 from hushcount.jobs.choices import KINDS, USER_KINDS
 from hushcount.jobs.release import Released, shape_of
 from hushcount.jobs.request import Progress, Request, kept_sentence
-from hushcount.jobs.run import Running, open_run
+from hushcount.jobs.run import Run, Running, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
 from hushcount.jobs.trust.spending import Spending
 from hushcount.jobs.users import UserSettings, kept_counts
@@ -25,7 +25,7 @@ from hushcount.privacy import EVENT, USER
 from hushcount.releases.accuracy import EVENTS
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.views.report_files import write_files
-from hushcount.shapes import ExactCounts, LevelCounters
+from hushcount.shapes import ExactCounts, LevelCounters, Shape, Sketch
 from hushcount.sketches import kinds
 from hushcount.sketches.cells import LinearSketch
 from hushcount.sketches.exact import Exact
@@ -37,10 +37,8 @@ from hushcount.sources.bounded import BoundedSource
 from hushcount.sources.in_domain import check_keys
 
 if TYPE_CHECKING:
-    from hushcount.jobs.run import Run
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
-    from hushcount.shapes import Shape, Sketch
     from hushcount.sketches.base import SavedSketch
 
 

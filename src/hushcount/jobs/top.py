@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import Partitioning
 from hushcount.jobs.request import Progress, Request
@@ -203,11 +202,7 @@ def top_job(
         return TableAsk(request, settings, partial(settings.sketch, counters)), running
     if users.auto:
         return chosen_ask(request, (settings, users), running), Running()
-    if running.checkpoint is not None:
-        raise ParameterError(
-            "checkpoint cannot be combined with user: rows are first sorted by user, and the sort cannot be"
-            " resumed."
-        )
+    running.of_users()  # refuses a checkpoint
     plan = plan_users(settings, users, running.counters)
     request = replace(plan.bounded(request), progress=running.progress)
     return plan.ask(request, partial(plan.sketch, counters)), Running()

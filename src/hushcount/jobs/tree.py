@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
-from hushcount.hierarchies.base import good_leaves
+from hushcount.hierarchies.base import Hierarchy, good_leaves
 from hushcount.jobs.leaves import AnyTreeAsk, offline_ask
 from hushcount.jobs.request import AskedHierarchy, Progress, Request, with_columns
-from hushcount.jobs.run import Running, check_length, drawn
+from hushcount.jobs.run import Run, Running, check_length, drawn
 from hushcount.jobs.settings import TreeSettings, taken
 from hushcount.jobs.trust.dry_run import dry_sketch, run_or_rehearse
 from hushcount.jobs.users import UserSettings
@@ -22,8 +22,6 @@ from hushcount.sketches.levels import HierarchySketch
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hushcount.hierarchies.base import Hierarchy
-    from hushcount.jobs.run import Run
     from hushcount.jobs.trust.spending import Recorded
     from hushcount.keys.memory import Data
     from hushcount.releases.tree import TreeRelease

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from hushcount.errors import ParameterError
 from hushcount.jobs.choices import COUNTED
 from hushcount.jobs.exact import MOST_PLACES, ChosenAsk, CountsOnDisk, ExactAsk, RankedOnDisk
-from hushcount.jobs.request import Request
-from hushcount.jobs.run import TableAsk
-from hushcount.jobs.settings import COUNTERS
+from hushcount.jobs.request import Request, kept_sentence
+from hushcount.jobs.run import Running, TableAsk
+from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, exact_routes, sketch_route, user_routes
 from hushcount.privacy import LARGEST_COUNT, USER, check_count
 from hushcount.releases.accuracy import Counted
+from hushcount.shapes import Sketch
+from hushcount.sketches.space_saving import SpaceSaving
+from hushcount.sketches.user_misra_gries import UserMisraGries
 from hushcount.sources.duckdb.bounding import AllRows, Bound, DistinctPairs, PlacedPairs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hushcount.jobs.run import Running
-    from hushcount.jobs.settings import ReleaseSettings
-    from hushcount.shapes import Sketch
-    from hushcount.sketches.space_saving import SpaceSaving
-    from hushcount.sketches.user_misra_gries import UserMisraGries
 
 Asked = TypeVar("Asked", bound=Request)
 ROUTES = {
@@ -75,21 +70,14 @@ class UserSettings:
             raise ParameterError(
                 "exact is for counting each user once; leave out keep_duplicates and events."
             )
-        if self.auto:
-            self._check_auto()
-            return
-        check_count(needed, getattr(self, needed))
+        if self.auto and not self.counts_users:
+            raise ParameterError("max_keys = auto cannot be combined with keep_duplicates; give a number.")
+        if not self.auto:
+            check_count(needed, getattr(self, needed))
         if self.min_users is not None:
             check_count("min_users", self.min_users, most=LARGEST_COUNT)
             if not self.counts_users:
                 raise ParameterError("min_users is for counting users; leave out keep_duplicates and events.")
-
-    def _check_auto(self) -> None:
-        """Raise unless each user is counted once for a key."""
-        if not self.counts_users:
-            raise ParameterError("max_keys = auto cannot be combined with keep_duplicates; give a number.")
-        if self.min_users is not None:
-            check_count("min_users", self.min_users, most=LARGEST_COUNT)
 
     @property
     def auto(self) -> bool:
@@ -161,17 +149,13 @@ class UserPlan:
         if self.route.name == EXACT:
             largest, least = self.bound.largest, self.users.min_users
             return CountsOnDisk(moved=largest, max_events=self.settings.max_events, min_users=least)
-        from hushcount.sketches.space_saving import SpaceSaving
 
         return SpaceSaving(counters=counters)
 
     def ask(self, request: Request, new: Callable[[], Sketch], assumptions: tuple[str, ...] = ()) -> TableAsk:
         """Return the job: a table that says what is kept of each user, and what is counted."""
         largest, counted = self.bound.largest, self.users.counted
-        kept = f"{largest} rows in all"
-        if self.users.counts_users:
-            kept = f"{largest} different keys, each once,"
-        what = f"Of each user at most {kept} are kept, picked by a keyed hash of user and key."
+        what = kept_sentence(largest, rows=not self.users.counts_users)
         meant = kept_counts(counted, largest)
         kind = ExactAsk if self.route.name == EXACT else TableAsk
         return kind(request, self.settings, new, (what, *self.notes()), assumptions, meant)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import pyarrow as pa
+
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.privacy import Guarantee
 from hushcount.releases.accuracy import hidden
@@ -60,8 +62,6 @@ def add_releases(releases: Sequence[Release]) -> Release:
     KeyTypeError
         If the key columns differ.
     """
-    import pyarrow as pa
-
     parties = tuple(releases)
     _check(parties)
     some = _with_rows(parties)

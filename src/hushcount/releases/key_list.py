@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
+from hushcount.privacy import Guarantee
 from hushcount.releases.accuracy import Counted, NoCounts
 from hushcount.releases.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hushcount.privacy import Guarantee
     from hushcount.releases.views.plots import Plot
 
 KEYS_ONLY = Counted("keys", "Only keys are published: no count, no order by frequency.")

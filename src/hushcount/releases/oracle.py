@@ -9,23 +9,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from hushcount.errors import ParameterError, SketchFileError
 from hushcount.files import container
 from hushcount.files.atomic import PUBLIC, atomic_file
 from hushcount.keys.arrays import to_kernel
-from hushcount.keys.memory import asked_arrays
+from hushcount.keys.memory import Data, asked_arrays
 from hushcount.keys.row_hash import RowHash
 from hushcount.privacy import Guarantee, check_confidence
 from hushcount.releases.made import Documented, Made
 from hushcount.releases.oracle_intervals import Interval, oracle_interval
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-    import pyarrow as pa
-
-    from hushcount.keys.memory import Data
-
     Cells = npt.NDArray[np.int64]
 
 CONTENTS = "This file contains only noisy cells and public parameters; it may be published."
@@ -144,8 +141,6 @@ class Oracle(Documented):
         KeyTypeError
             If the keys are of another type, or one is null.
         """
-        import pyarrow as pa
-
         arrays = [_in_type(array, self.key_type) for array in asked_arrays(keys) if len(array)]
         whole = pa.concat_arrays(arrays) if arrays else pa.array([], self.key_type)
         below, above = self.interval(confidence)
@@ -251,8 +246,6 @@ class Oracle(Documented):
 
     def checked(self) -> Oracle:
         """Return the oracle itself; raise ValueError if what a file said of it contradicts itself."""
-        import pyarrow as pa
-
         to_kernel(pa.array([], self.key_type), self.key_type)  # raises for what cannot be keys
         if len(self.hashing.key) != 32 or not self.guarantees or _largest(self.cells) > LARGEST_CELL:
             raise ValueError("cells")

@@ -212,7 +212,7 @@ class Published(Documented):
         return plot_of(self._self)
 
     def _repr_html_(self) -> str:
-        from hushcount.releases.views.report_notebook import notebook_html
+        from hushcount.releases.views.report_table import notebook_html
 
         return notebook_html(self._self)
 

@@ -16,6 +16,7 @@ from hushcount.releases.accuracy import (
     Counted,
     ErrorModel,
     RowErrorModel,
+    smallest_reliable,
 )
 from hushcount.releases.made import Made
 from hushcount.releases.published import Published
@@ -194,8 +195,6 @@ class Release(Published):
         int or None
             None if no public number tells.
         """
-        from hushcount.releases.accuracy import smallest_reliable
-
         return smallest_reliable(self, probability)
 
     def with_keys(self, keys: pa.Table) -> Release:

@@ -10,6 +10,7 @@ import click
 
 from hushcount.cli import options
 from hushcount.cli.show import print_json
+from hushcount.privacy import check_delta, unwarned
 
 if TYPE_CHECKING:
     from hushcount.audit.shipped import Finding
@@ -45,7 +46,6 @@ def audit(mechanism: str, epsilon: float, delta: float, as_json: bool) -> None:
     1 if a claim is refuted.
     """
     from hushcount.audit.shipped import audit_shipped, check_name, names
-    from hushcount.privacy import check_delta, unwarned
 
     budget = unwarned(epsilon, check_delta(delta))
     asked = names() if mechanism == ALL else [check_name(mechanism)]

@@ -15,14 +15,13 @@ from hushcount.jobs.release import check_total
 from hushcount.jobs.run import Ask, Published, Running, open_run, run
 from hushcount.jobs.settings import ReleaseSettings, Settings
 from hushcount.jobs.sketch_files import levels_of, open_sketches
-from hushcount.mechanisms.base import ShapeT
+from hushcount.mechanisms.base import Mechanism, ShapeT
 from hushcount.mechanisms.forecast import Expected
 from hushcount.releases.accuracy import EVENTS
 from hushcount.sources.bounded import BoundedSource
 
 if TYPE_CHECKING:
     from hushcount.jobs.trust.spending import Spending
-    from hushcount.mechanisms.base import Mechanism
     from hushcount.privacy import Guarantee, PrivacyUnit
     from hushcount.shapes import Shape
 

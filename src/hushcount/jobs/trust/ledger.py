@@ -28,33 +28,13 @@ LINE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetTerms:
-    """A budget as it is asked for: numbers are taken as they are typed.
-
-    Parameters
-    ----------
-    epsilon, delta : str, int, float or Decimal
-        What all releases may spend together.
-    slack : str, int, float or Decimal, optional
-        The part of delta that pays for composing many releases; half of delta without it, 0 for few and
-        large releases.
-    rho : str, int, float or Decimal, optional
-        In place of epsilon: the rho (zCDP) that Gaussian releases may spend together.
-    """
-
-    epsilon: Number | None
-    delta: Number
-    slack: Number | None = None
-    rho: Number | None = None
-
-    def fixed(self) -> Filter:
-        """Return the budget with all that is fixed from it, or raise."""
-        if self.epsilon is not None and self.rho is None:
-            return Filter.fixed(self.epsilon, self.delta, self.slack)
-        if self.rho is None or self.epsilon is not None:
-            raise ParameterError(ONE_WAY)
-        return Filter.zcdp(self.rho, self.delta, self.slack)
+def _budget(epsilon: Number | None, rho: Number | None, delta: Number, slack: Number | None) -> Filter:
+    """Return the budget that is asked for, stated by epsilon or by rho, or raise."""
+    if epsilon is not None and rho is None:
+        return Filter.fixed(epsilon, delta, slack)
+    if rho is None or epsilon is not None:
+        raise ParameterError(ONE_WAY)
+    return Filter.zcdp(rho, delta, slack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +153,7 @@ class BudgetLedger:
         if time_zone is not None and wanted is None:
             raise ParameterError('time_zone is for the cells of unit="user-window".')
         cells = None if wanted is None else cell_text(wanted, time_zone)
-        budget = BudgetTerms(epsilon, delta, slack, rho).fixed()
-        Ledger(self._location).init(dataset, budget, unit, cells)
+        Ledger(self._location).init(dataset, _budget(epsilon, rho, delta, slack), unit, cells)
         return self.show(dataset)[0]
 
     def grant(
@@ -200,7 +179,7 @@ class BudgetLedger:
         dict
             What `show` tells of the dataset.
         """
-        Ledger(self._location).grant(dataset, BudgetTerms(epsilon, delta, slack, rho).fixed())
+        Ledger(self._location).grant(dataset, _budget(epsilon, rho, delta, slack))
         return self.show(dataset)[0]
 
     def show(self, dataset: str | None = None) -> list[Fields]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from hushcount.errors import ParameterError, PrivacyWarning
 from hushcount.jobs.exact import CountsOnDisk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
-from hushcount.jobs.trust.key_frequencies import Spectrum, spectrum_of
+from hushcount.jobs.trust.key_frequencies import KeyFrequencies, Spectrum, spectrum_of
 from hushcount.jobs.trust.outlook import Outlook, TablePlan
 from hushcount.jobs.users import UserSettings, plan_users
 from hushcount.mechanisms.registry import prepare
@@ -20,23 +20,15 @@ from hushcount.privacy import LARGEST_COUNT, check_count
 from hushcount.releases.accuracy import RELIABLE
 
 if TYPE_CHECKING:
-    from hushcount.jobs.trust.key_frequencies import KeyFrequencies
     from hushcount.keys.domains import Domain
     from hushcount.keys.memory import Data
     from hushcount.mechanisms.base import Calibrated
     from hushcount.mechanisms.forecast import KeyForecast
 
 LEAST_EPSILON, LARGEST_EPSILON = 1e-3, 20.0  # between which an epsilon is looked for
-FACTORS = (
-    0.125,
-    0.25,
-    0.5,
-    1.0,
-    2.0,
-    4.0,
-    8.0,
-)  # of the epsilon asked for, that the table of a plan compares
-BOUNDS = (1, 2, 3, 5, 8, 13, 20, 50, 100)  # numbers of keys per user that the table of a plan compares
+# Multiples of the epsilon asked for, and numbers of keys per user, that the tables of a plan compare.
+FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+BOUNDS = (1, 2, 3, 5, 8, 13, 20, 50, 100)
 CLOSE = 1.1  # so much above what exact counts would give counts as enough counters
 MOST_COUNTERS = 1 << 26
 EXACT_WHY = "asked for by exact: every key is counted on disk"

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from hushcount import shapes
 from hushcount.accounting.zcdp import zcdp_budget
-from hushcount.hierarchies.base import LARGEST_HEIGHT, Hierarchy
-from hushcount.keys.domains import IntegerRange
+from hushcount.hierarchies.base import LARGEST_HEIGHT, Hierarchy, Levels
+from hushcount.keys.domains import Domain, IntegerRange
 from hushcount.keys.row_hash import RowHash
 from hushcount.mechanisms.base import Mechanism
 from hushcount.mechanisms.histograms.chosen import LARGEST_BOUND, WIDER, RankedCounts, bounds
@@ -28,8 +28,6 @@ from hushcount.releases.stored.models import DOMAINS, SCHEMES, NamedDomain, mode
 from hushcount.shapes import Public, Shape
 
 if TYPE_CHECKING:
-    from hushcount.hierarchies.base import Levels
-    from hushcount.keys.domains import Domain
     from hushcount.releases.stored.documents import Stored
 
 Recipe = dict[str, Plain]
@@ -121,14 +119,6 @@ def _counters(numbers: Recipe, unit: PrivacyUnit) -> shapes.FloorCounters:
     return shapes.FloorCounters(NO_KEYS, NO_COUNTS, 0, candidates, parts, unit)
 
 
-def _many(numbers: Recipe, unit: PrivacyUnit) -> shapes.ManyKeys:
-    return shapes.ManyKeys(NO_KEYS, NO_COUNTS, unit=unit, **_sizes(numbers))
-
-
-def _limited(numbers: Recipe, unit: PrivacyUnit) -> shapes.LimitedKeys:
-    return shapes.LimitedKeys(NO_KEYS, NO_COUNTS, unit=unit, **_sizes(numbers))
-
-
 def _sizes(numbers: Recipe) -> dict[str, int]:
     names = ("moved", "candidates", "parts")
     return {name: whole_from(numbers[name], 1) for name in names if name in numbers}
@@ -200,8 +190,10 @@ def _nodes(numbers: Recipe, unit: PrivacyUnit) -> shapes.NodeCounts:
 EMPTY: dict[str, Callable[[Recipe, PrivacyUnit], Shape]] = {
     "counters": _counters,
     "counts": lambda numbers, unit: shapes.Histogram(NO_KEYS, NO_COUNTS, unit),
-    "many-keys": _many,
-    "limited-keys": _limited,
+    "many-keys": lambda numbers, unit: shapes.ManyKeys(NO_KEYS, NO_COUNTS, unit=unit, **_sizes(numbers)),
+    "limited-keys": lambda numbers, unit: shapes.LimitedKeys(
+        NO_KEYS, NO_COUNTS, unit=unit, **_sizes(numbers)
+    ),
     "ranked-counts": _ranked,
     "exact-counts": _exact,
     "key-sets": _sets,

@@ -173,17 +173,20 @@ def _calibration(release: Stored) -> Iterator[CheckedFact]:
     yield _followed(lambda: compared(release, rehearsed(dict(recipe))))
 
 
+def _fact(what: str, wrong: list[str], some: str, none: str) -> CheckedFact:
+    """Return what was checked: `some` names everything that does not follow, `none` says that all does."""
+    return CheckedFact(what, not wrong, f"{some}: {', '.join(wrong)}." if wrong else none)
+
+
 def _followed(differences: Callable[[], list[str]]) -> CheckedFact:
     """Return whether a recipe, followed again, gives what the release states."""
     try:
         wrong = differences()
     except _BROKEN:
         return CheckedFact("calibration", False, "No mechanism can be calibrated by the recipe in the file.")
-    if wrong:
-        text = f"These do not follow from the budget and the public numbers: {', '.join(wrong)}."
-        return CheckedFact("calibration", False, text)
-    text = "Noise, threshold, guarantee and error model follow from the budget and the public numbers."
-    return CheckedFact("calibration", True, text)
+    some = "These do not follow from the budget and the public numbers"
+    none = "Noise, threshold, guarantee and error model follow from the budget and the public numbers."
+    return _fact("calibration", wrong, some, none)
 
 
 def _local(release: Release, recipe: Mapping[str, Plain] | None) -> CheckedFact:
@@ -195,11 +198,8 @@ def _local(release: Release, recipe: Mapping[str, Plain] | None) -> CheckedFact:
         wrong = local_differences(release, recipe)
     except _BROKEN:
         return CheckedFact("calibration", False, "The manifest of the campaign in the file is damaged.")
-    if wrong:
-        text = f"These do not follow from the manifest of the campaign: {', '.join(wrong)}."
-        return CheckedFact("calibration", False, text)
-    text = "Guarantee and noise of a report follow from the manifest; clients draw the noise themselves."
-    return CheckedFact("calibration", True, text)
+    none = "Guarantee and noise of a report follow from the manifest; clients draw the noise themselves."
+    return _fact("calibration", wrong, "These do not follow from the manifest of the campaign", none)
 
 
 def _cells(oracle: Oracle) -> list[str]:
@@ -223,10 +223,7 @@ def _sum(release: Release, error: AddedError) -> Iterator[CheckedFact]:
         wrong = differences(release.guarantee, again.guarantee) + ([] if same else ["counts"])
     except _BROKEN:
         wrong = ["parties"]
-    text = (
-        "The sum is that of its parties." if not wrong else f"Not those of its parties: {', '.join(wrong)}."
-    )
-    yield CheckedFact("sum", not wrong, text)
+    yield _fact("sum", wrong, "Not those of its parties", "The sum is that of its parties.")
 
 
 def _statements(release: Release | TreeRelease, values: Mapping[str, Plain]) -> CheckedFact:
@@ -236,11 +233,8 @@ def _statements(release: Release | TreeRelease, values: Mapping[str, Plain]) -> 
         wrong.append("accuracy")
     if not close(values.get("rows"), rows_plain(release.table)):
         wrong.append("rows")
-    if wrong:
-        return CheckedFact(
-            "statements", False, f"These do not follow from the error model: {', '.join(wrong)}."
-        )
-    return CheckedFact("statements", True, "Accuracy and intervals follow from the error model.")
+    none = "Accuracy and intervals follow from the error model."
+    return _fact("statements", wrong, "These do not follow from the error model", none)
 
 
 def _threshold(release: Release | TreeRelease) -> CheckedFact:
@@ -263,11 +257,8 @@ def _reached(release: Release | TreeRelease) -> CheckedFact:
         if least is None:
             return CheckedFact("threshold", None, "There is no threshold to compare the counts with.")
         reached, smallest = bool((release.counts.to_numpy() >= least).all()), least
-    if reached:
-        return CheckedFact(
-            "threshold", True, f"Every published count is at least {smallest:,}, the threshold."
-        )
-    return CheckedFact("threshold", False, f"Some published count is below {smallest:,}, the threshold.")
+    compared = "Every published count is at least" if reached else "Some published count is below"
+    return CheckedFact("threshold", reached, f"{compared} {smallest:,}, the threshold.")
 
 
 def _is_there(page: str) -> bool:

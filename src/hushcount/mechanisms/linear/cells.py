@@ -88,7 +88,7 @@ class NoisyCells(Mechanism[Cells, Oracle]):
     def calibrate(self) -> None:
         """Raise if the noise for the stated sizes needs a delta; without them `draw` finds the noise."""
         if self.sizes is not None:
-            self.noise(self.sizes.kind, self.sizes.depth, self.sizes.max_weight)
+            self.cell = self.noise(self.sizes.kind, self.sizes.depth, self.sizes.max_weight)
 
     def noise(self, kind: str, depth: int, max_weight: int) -> Distribution:
         """Return the noise of each cell; only CountSketch needs, and spends, a delta."""
@@ -118,9 +118,7 @@ class NoisyCells(Mechanism[Cells, Oracle]):
         """Return what noise on the cells costs: one event changes `depth` of them by up to `max_weight`."""
         if self.sizes is None:
             return super().event()
-        kind, depth, weight = self.sizes.kind, self.sizes.depth, self.sizes.max_weight
-        cell = self.noise(kind, depth, weight)
-        depth = self.public.moved or depth
+        cell, weight, depth = self.cell, self.sizes.max_weight, self.public.moved or self.sizes.depth
         if isinstance(cell, DiscreteLaplace):
             by_cell: Curve = Response(cell.exact_epsilon * weight, depth)
             return Event.of(self.budget.epsilon, 0, Charge(ZERO, (by_cell,)))
@@ -131,10 +129,8 @@ class NoisyCells(Mechanism[Cells, Oracle]):
         """Return how far noise will move an answer, or raise without sizes; other keys add more to it."""
         if self.sizes is None:
             return super().forecast()
-        kind, depth, weight = self.sizes.kind, self.sizes.depth, self.sizes.max_weight
-        cell = self.noise(kind, depth, weight)
-
-        return KeyForecast(0, np.ones_like, partial(estimate_tail, kind, depth, cell), every_key=True)
+        added = partial(estimate_tail, self.sizes.kind, self.sizes.depth, self.cell)
+        return KeyForecast(0, np.ones_like, added, every_key=True)
 
     def draw(self, shape: Cells, bits: Bits) -> Oracle:
         """Add noise to every cell."""
@@ -153,8 +149,8 @@ class NoisyCells(Mechanism[Cells, Oracle]):
         """Return what a release of the stated sizes will promise."""
         if self.sizes is None:
             return super().foretold(unit)
-        kind, depth, weight = self.sizes.kind, self.sizes.depth, self.sizes.max_weight
-        return self._promise(unit, self.noise(kind, depth, weight), {"depth": depth, "max_weight": weight})
+        sizes = {"depth": self.sizes.depth, "max_weight": self.sizes.max_weight}
+        return self._promise(unit, self.cell, sizes)
 
     def _promise(self, unit: PrivacyUnit, cell: Distribution, sizes: dict[str, int]) -> Guarantee:
         """Return the guarantee of one release; only Gaussian noise spends delta."""

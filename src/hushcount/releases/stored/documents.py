@@ -8,13 +8,13 @@ describes each member.
 from __future__ import annotations
 
 from dataclasses import fields as fields_of
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from hushcount.privacy import check_confidence
-from hushcount.releases.accuracy import Counted, NoCounts
+from hushcount.releases.accuracy import Counted, ErrorModel, NoCounts
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
@@ -44,12 +44,8 @@ from hushcount.releases.stored.exact import (
 from hushcount.releases.stored.guarantees import guarantee_from, guarantee_plain
 from hushcount.releases.stored.models import TABLES, TREES, model_from, model_plain
 from hushcount.releases.stored.oracles import ALWAYS, made_from, made_plain, oracle_from, oracle_plain
-from hushcount.releases.tree import TreeRelease, TreeRows
+from hushcount.releases.tree import TreeError, TreeRelease, TreeRows
 from hushcount.releases.writers import with_texts
-
-if TYPE_CHECKING:
-    from hushcount.releases.accuracy import ErrorModel
-    from hushcount.releases.tree import TreeError
 
 Stored: TypeAlias = Release | TreeRelease | Oracle
 """Everything that a document can hold."""

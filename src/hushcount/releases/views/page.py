@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hushcount.releases.oracle import CONTENTS
+from hushcount.releases.oracle import CONTENTS, Oracle
 from hushcount.releases.release import Release
 from hushcount.releases.views import words
 from hushcount.releases.views.tables import WIDTH, rich_table, tsv, visible, visible_json
@@ -16,7 +16,6 @@ from hushcount.releases.views.trees import rich_tree
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hushcount.releases.oracle import Oracle
     from hushcount.releases.tree import TreeRelease
 
 TERMINAL_ROWS = 50

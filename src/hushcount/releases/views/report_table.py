@@ -1,4 +1,4 @@
-"""The table of a report: rows with their intervals drawn on a logarithmic scale."""
+"""The table of a report, its intervals on a logarithmic scale, and that of a notebook, without a script."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hushcount.releases.release import Release
 from hushcount.releases.views.plots import LogScale, short
 from hushcount.releases.views.report_markup import Markup, element
 from hushcount.releases.views.trees import unpadded
+from hushcount.releases.views.words import empty_sentences, headline
 from hushcount.releases.writers import with_texts
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from hushcount.releases.tree import TreeRelease
 
-ROWS = 1000  # that are shown at once
+ROWS = 1000  # that a report shows at once
+NOTEBOOK_ROWS = 20  # that a notebook shows
+TEXTS = ("key", "node")  # kinds of columns that are set to the left
 LONGEST = 160  # letters of a key that are shown
 BAR = 240  # width of the picture of an interval, in its own units
 INDENTS = 8  # steps by which nodes are indented at most
@@ -194,3 +197,44 @@ def bar(scale: LogScale, value: object, lower: object, upper: object) -> Markup:
 
 def _place(scale: LogScale, value: object) -> float:
     return scale(value) if isinstance(value, int | float) else scale.start
+
+
+def notebook_html(release: Release | TreeRelease) -> str:
+    """Return the first rows as HTML, with the guarantee below."""
+    table = release.table
+    columns = Sheet.of(release, table).columns
+    head = element(
+        "tr", *(element("th", column.title, scope="col", style=_set(column.kind)) for column in columns)
+    )
+    body = (
+        element("tr", *(_notebook_cell(row, column) for column in columns))
+        for row in with_texts(table.slice(0, NOTEBOOK_ROWS)).to_pylist()
+    )
+    left = len(release) - NOTEBOOK_ROWS
+    more = (f"{left:,} further rows; release.report(path) writes all of them.",) if left > 0 else ()
+    sentences = (
+        *more,
+        *(empty_sentences(release) if not len(release) else ()),
+        release.guarantee.statement(),
+    )
+    return element(
+        "div",
+        element("p", element("strong", headline(release.guarantee.unit))),
+        *((element("table", element("thead", head), element("tbody", *body)),) if len(release) else ()),
+        *(element("p", sentence) for sentence in sentences),
+    )
+
+
+def _notebook_cell(row: dict[str, object], column: Column) -> Markup:
+    """Return one cell."""
+    if column.kind == "interval":
+        words = bounds(row["lower"], row["upper"])
+    else:
+        value = row[column.field]
+        words = shown_key(value)[0] if column.kind in TEXTS else shown_number(value)
+    return element("td", words, style=_set(column.kind))
+
+
+def _set(kind: str) -> str:
+    """Return how a column is set: text to the left, numbers to the right."""
+    return f"text-align: {'left' if kind in TEXTS else 'right'}; padding: 0.2em 0.8em"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from hushcount.privacy import Guarantee
 from hushcount.releases.accuracy import RowErrorModel, SanitisedError
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.oracle import Oracle
@@ -12,7 +13,6 @@ from hushcount.releases.release import Release
 from hushcount.releases.views.tables import visible
 
 if TYPE_CHECKING:
-    from hushcount.privacy import Guarantee
     from hushcount.releases.tree import TreeRelease
 
     Reported = Release | TreeRelease | Oracle

@@ -9,7 +9,14 @@ from tests.releases import FixedError, release_of
 from tests.unit.releases.tree_example import tree
 
 from hushcount.releases.accuracy import Counted
-from hushcount.releases.views.report_table import BAR, bounds, shown_key, shown_number, table_of
+from hushcount.releases.views.report_table import (
+    BAR,
+    NOTEBOOK_ROWS,
+    bounds,
+    shown_key,
+    shown_number,
+    table_of,
+)
 
 
 def parsed(release):
@@ -86,3 +93,28 @@ def test_numbers_and_bounds():
 def test_keys_of_any_type():
     release = release_of([(b"\xff<", 9), (b"tea", 5)], kind=pa.binary())
     assert [row[1] for row in cells(release)] == ["\\xff<", "tea"]
+
+
+def shown(release):
+    return ["".join(part.itertext()) for part in ElementTree.fromstring(release._repr_html_()).iter("p")]
+
+
+def test_rows_and_guarantee():
+    release = release_of([("<b>", 900), ("a\u202eb", 300)])
+    html = release._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "a\\u202eb" in html
+    assert shown(release) == ["Protects one event, not one person.", release.guarantee.statement()]
+    assert "895 to 902" in html
+
+
+def test_long_tables_end_early():
+    release = release_of([(str(row), 500 - row) for row in range(NOTEBOOK_ROWS + 5)])
+    assert release._repr_html_().count("<tr>") == 1 + NOTEBOOK_ROWS
+    assert "5 further rows; release.report(path) writes all of them." in shown(release)
+
+
+def test_trees_and_empty_tables():
+    assert "10.2.3.4" in tree()._repr_html_()
+    assert shown(release_of([]))[1].startswith("No key was published.")
+    assert "<table>" not in release_of([])._repr_html_()
