@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
@@ -14,21 +15,17 @@ from hushcount.jobs.exact import CountsOnDisk, ExactAsk
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.run import Releasing, Running, run
 from hushcount.jobs.settings import ReleaseSettings, taken
+from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.keys.calibration import UNIT
 from hushcount.mechanisms.keys.selection import EventKeys
 from hushcount.mechanisms.registry import EVERY_MECHANISM
 from hushcount.privacy import USER, Budget, PrivacyUnit, check_count, check_delta, unwarned
 from hushcount.releases.key_list import KEYS_ONLY, KeyList
+from hushcount.releases.release import Release
 from hushcount.shapes import KeySets, Public, Sketch
 from hushcount.sources.duckdb.bounding import DistinctPairs
 from hushcount.sources.duckdb.key_sets import KeptSets
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from hushcount.keys.memory import Data
-    from hushcount.releases.release import Release
 
 LARGEST = 1000
 

@@ -14,7 +14,10 @@ import pyarrow as pa
 from hushcount.errors import ParameterError
 from hushcount.hierarchies.base import Hierarchy, good_leaves
 from hushcount.hierarchies.sorted_leaves import LeafBatch, UserLeafBatch, first_below
+from hushcount.jobs.checkpoints import Origin
+from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.run import Ask, Run, check_length
+from hushcount.jobs.settings import TreeSettings
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.users import NodeRelease
 from hushcount.mechanisms.histograms.gaussian import CERTAIN
@@ -27,9 +30,6 @@ from hushcount.sources.duckdb.leaves import CountedLeaves, counted_users
 from hushcount.sources.source import Batch, Source, WrappedSource
 
 if TYPE_CHECKING:
-    from hushcount.jobs.checkpoints import Origin
-    from hushcount.jobs.request import Progress, Request
-    from hushcount.jobs.settings import TreeSettings
     from hushcount.mechanisms.hierarchy.tree import TreeMechanism
     from hushcount.releases.tree import TreeRelease
     from hushcount.sketches.levels import HierarchySketch

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pyarrow as pa
 
+from hushcount.accounting.runs import RunPlan
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, check_writable
+from hushcount.jobs.checkpoints import Origin
 from hushcount.jobs.request import Progress, Request, kept_sentence
 from hushcount.jobs.run import Ask, Run, Running, drawn
 from hushcount.jobs.settings import Settings, oracle_budget, taken
 from hushcount.jobs.sketch_files import written
 from hushcount.jobs.trust.dry_run import dry_sketch, run_or_rehearse
+from hushcount.jobs.trust.spending import Recorded
 from hushcount.jobs.users import UserSettings
 from hushcount.keys.arrays import held_as
+from hushcount.keys.columns import KeyColumns
+from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, KINDS
 from hushcount.mechanisms.linear.cells import CellSizes, NoisyCells
@@ -26,13 +31,6 @@ from hushcount.releases.oracle import Oracle
 from hushcount.releases.views.report_files import check_files
 from hushcount.sketches.cells import LinearSketch
 from hushcount.sketches.linear import CountMin, CountSketch, UserCountMin
-
-if TYPE_CHECKING:
-    from hushcount.accounting.runs import RunPlan
-    from hushcount.jobs.checkpoints import Origin
-    from hushcount.jobs.trust.spending import Recorded
-    from hushcount.keys.columns import KeyColumns
-    from hushcount.keys.memory import Data
 
 DEPTH, WIDTH = 5, 1 << 16
 DECLARED = {"int": pa.int64(), "text": pa.string()}

@@ -24,9 +24,11 @@ from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.privacy import EVENT, USER
 from hushcount.releases.accuracy import EVENTS
 from hushcount.releases.oracle import Oracle
+from hushcount.releases.release import Release
 from hushcount.releases.views.report_files import write_files
 from hushcount.shapes import ExactCounts, LevelCounters, Shape, Sketch
 from hushcount.sketches import kinds
+from hushcount.sketches.base import SavedSketch
 from hushcount.sketches.cells import LinearSketch
 from hushcount.sketches.exact import Exact
 from hushcount.sketches.kinds import load_with_position
@@ -37,9 +39,7 @@ from hushcount.sources.bounded import BoundedSource
 from hushcount.sources.in_domain import check_keys
 
 if TYPE_CHECKING:
-    from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
-    from hushcount.sketches.base import SavedSketch
 
 
 def write_sketch(

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import Partitioning
@@ -16,11 +15,9 @@ from hushcount.jobs.settings import COUNTERS, ReleaseSettings, taken
 from hushcount.jobs.spark import is_frame
 from hushcount.jobs.trust.dry_run import run_or_rehearse
 from hushcount.jobs.users import UserSettings, chosen_ask, exact_events, plan_users
+from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
-
-if TYPE_CHECKING:
-    from hushcount.keys.memory import Data
-    from hushcount.releases.release import Release
+from hushcount.releases.release import Release
 
 
 def top(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -14,16 +15,14 @@ from hushcount.jobs.request import AskedHierarchy, Progress, Request, with_colum
 from hushcount.jobs.run import Run, Running, check_length, drawn
 from hushcount.jobs.settings import TreeSettings, taken
 from hushcount.jobs.trust.dry_run import dry_sketch, run_or_rehearse
+from hushcount.jobs.trust.spending import Recorded
 from hushcount.jobs.users import UserSettings
+from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.sketches.levels import HierarchySketch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from hushcount.jobs.trust.spending import Recorded
-    from hushcount.keys.memory import Data
     from hushcount.releases.tree import TreeRelease
 
 COUNTERS = 16384

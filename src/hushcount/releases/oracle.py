@@ -6,12 +6,11 @@ import hashlib
 import os
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from hushcount.compiled.arrays import Counts
 from hushcount.errors import ParameterError, SketchFileError
 from hushcount.files import container
 from hushcount.files.atomic import PUBLIC, atomic_file
@@ -21,9 +20,6 @@ from hushcount.keys.row_hash import RowHash
 from hushcount.privacy import Guarantee, check_confidence
 from hushcount.releases.made import Documented, Made
 from hushcount.releases.oracle_intervals import Interval, oracle_interval
-
-if TYPE_CHECKING:
-    Cells = npt.NDArray[np.int64]
 
 CONTENTS = "This file contains only noisy cells and public parameters; it may be published."
 DISJOINT = "no {} is in more than one of the merged oracles"
@@ -63,7 +59,7 @@ class Oracle(Documented):
         How, when and by which version it was made.
     """
 
-    cells: Cells
+    cells: Counts
     hashing: RowHash
     key_type: pa.DataType
     guarantees: tuple[Guarantee, ...]
@@ -251,7 +247,7 @@ class Oracle(Documented):
             raise ValueError("cells")
         return self
 
-    def _counts(self, keys: pa.Array) -> Cells:
+    def _counts(self, keys: pa.Array) -> Counts:
         """Return the counts of keys of the oracle's type."""
         if not len(keys):
             return np.zeros(0, np.int64)
@@ -270,7 +266,7 @@ def _common_name(one: Made | None, other: Made | None) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def _largest(cells: Cells) -> int:
+def _largest(cells: Counts) -> int:
     """Return the largest cell, whatever its sign."""
     return max(int(cells.max()), -int(cells.min()))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from hushcount.ldp.server.answers import LocalError, guarantee_of, recipe_of
 from hushcount.ldp.wire.manifest import Manifest
+from hushcount.privacy import Guarantee
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
 from hushcount.releases.stored.exact import Plain, number_plain, text_from, whole_from
@@ -18,7 +19,6 @@ from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views.report_facts import ENTRY
 
 if TYPE_CHECKING:
-    from hushcount.privacy import Guarantee
     from hushcount.releases.stored.documents import Stored
 
 Model = Mapping[str, Plain]

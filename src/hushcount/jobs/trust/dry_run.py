@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hushcount.accounting.runs import REFUSED, Preview
 from hushcount.jobs.checkpoints import NOWHERE, Origin
@@ -15,15 +15,13 @@ from hushcount.jobs.release import check_total
 from hushcount.jobs.run import Ask, Published, Running, open_run, run
 from hushcount.jobs.settings import ReleaseSettings, Settings
 from hushcount.jobs.sketch_files import levels_of, open_sketches
+from hushcount.jobs.trust.spending import Spending
 from hushcount.mechanisms.base import Mechanism, ShapeT
 from hushcount.mechanisms.forecast import Expected
+from hushcount.privacy import Guarantee, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS
+from hushcount.shapes import Shape
 from hushcount.sources.bounded import BoundedSource
-
-if TYPE_CHECKING:
-    from hushcount.jobs.trust.spending import Spending
-    from hushcount.privacy import Guarantee, PrivacyUnit
-    from hushcount.shapes import Shape
 
 WIDTH = 100
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
+from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.privacy import LARGEST_COUNT, check_count
+from hushcount.releases.release import Release
 
 if TYPE_CHECKING:
-    from hushcount.compiled.arrays import Floats
-    from hushcount.mechanisms.forecast import KeyForecast
-    from hushcount.releases.release import Release
-
     KeyFrequencies: TypeAlias = str | os.PathLike[str] | Release | Sequence[int]
 
 SINGLE = 10_000  # ranks of Zipf's law that are looked at one by one; the others stand in blocks

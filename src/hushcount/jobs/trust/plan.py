@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hushcount.errors import ParameterError, PrivacyWarning
 from hushcount.jobs.exact import CountsOnDisk
@@ -15,15 +15,13 @@ from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 from hushcount.jobs.trust.key_frequencies import KeyFrequencies, Spectrum, spectrum_of
 from hushcount.jobs.trust.outlook import Outlook, TablePlan
 from hushcount.jobs.users import UserSettings, plan_users
+from hushcount.keys.domains import Domain
+from hushcount.keys.memory import Data
+from hushcount.mechanisms.base import Calibrated
+from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.registry import prepare
 from hushcount.privacy import LARGEST_COUNT, check_count
 from hushcount.releases.accuracy import RELIABLE
-
-if TYPE_CHECKING:
-    from hushcount.keys.domains import Domain
-    from hushcount.keys.memory import Data
-    from hushcount.mechanisms.base import Calibrated
-    from hushcount.mechanisms.forecast import KeyForecast
 
 LEAST_EPSILON, LARGEST_EPSILON = 1e-3, 20.0  # between which an epsilon is looked for
 # Multiples of the epsilon asked for, and numbers of keys per user, that the tables of a plan compare.

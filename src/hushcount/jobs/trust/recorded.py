@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, cast
 from hushcount.accounting import inspection
 from hushcount.accounting.chain import broken_link, digest, first_hash
 from hushcount.errors import LedgerError
+from hushcount.files.atomic import PathLike
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
 from hushcount.stores.database import shown
 
 if TYPE_CHECKING:
-    from hushcount.files.atomic import PathLike
     from hushcount.releases.stored.documents import Stored
 
 

@@ -6,9 +6,10 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hushcount.errors import HushcountError, ReleaseFileError
+from hushcount.files.atomic import PathLike
 from hushcount.jobs.trust.comparing import (
     close,
     compared,
@@ -33,9 +34,6 @@ from hushcount.releases.stored.exact import Plain
 from hushcount.releases.stored.reading import read_document, release_of
 from hushcount.releases.stored.signatures import public_key, signature_fits
 from hushcount.releases.tree import TreeRelease
-
-if TYPE_CHECKING:
-    from hushcount.files.atomic import PathLike
 
 PAGE = re.compile(r"docs/proofs/(?:[a-z_]{1,40}/)?[a-z_]{1,40}\.md")
 _BROKEN = (ArithmeticError, AttributeError, HushcountError, LookupError, RuntimeError, TypeError, ValueError)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib import resources
-from typing import TYPE_CHECKING
 
+from hushcount.files.atomic import Outputs
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
@@ -20,11 +20,8 @@ from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views import plots, report_facts, report_tree, report_words
 from hushcount.releases.views.report_markup import Markup, element, in_script, joined, trusted
 from hushcount.releases.views.report_table import ROWS, table_of
+from hushcount.releases.views.report_words import Reported
 from hushcount.releases.views.words import empty_sentences
-
-if TYPE_CHECKING:
-    from hushcount.files.atomic import Outputs
-    from hushcount.releases.views.report_words import Reported
 
 MOST_ROWS = 100_000  # in the block for programs
 PRINTED = 40  # rows on paper, as in the style sheet

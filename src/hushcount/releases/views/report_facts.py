@@ -5,19 +5,15 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from hushcount.privacy import Guarantee
 from hushcount.releases.accuracy import RELIABLE
 from hushcount.releases.made import software
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
 from hushcount.releases.stored.documents import VERSION
-from hushcount.releases.views.report_words import LOCAL_RELEASE, ONE_RELEASE, factor, is_local
+from hushcount.releases.views.report_words import LOCAL_RELEASE, ONE_RELEASE, Reported, factor, is_local
 from hushcount.releases.views.words import accuracy_sentences, oracle_sentence
-
-if TYPE_CHECKING:
-    from hushcount.privacy import Guarantee
-    from hushcount.releases.views.report_words import Reported
 
 Fact = tuple[str, str]
 ENTRY = ("dataset", "run_id", "window")  # options that name an entry of a ledger

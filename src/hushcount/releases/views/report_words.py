@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from hushcount.privacy import Guarantee
 from hushcount.releases.accuracy import RowErrorModel, SanitisedError
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
+from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views.tables import visible
 
-if TYPE_CHECKING:
-    from hushcount.releases.tree import TreeRelease
-
-    Reported = Release | TreeRelease | Oracle
-
+Reported = Release | TreeRelease | Oracle
 LIMITS = (
     "Differential privacy limits how much can be learnt about any one {unit}; it does not make it impossible"
     " to learn something, and what is true of many remains visible."
