@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.privacy import LARGEST_COUNT, check_count
 from hushcount.releases.release import Release
 
-if TYPE_CHECKING:
-    KeyFrequencies: TypeAlias = str | os.PathLike[str] | Release | Sequence[int]
+KeyFrequencies: TypeAlias = str | os.PathLike[str] | Release | Sequence[int]
 
 SINGLE = 10_000  # ranks of Zipf's law that are looked at one by one; the others stand in blocks
 BLOCKS_A_DOUBLING = 64

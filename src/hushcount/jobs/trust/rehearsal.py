@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from hushcount import shapes
 from hushcount.accounting.zcdp import zcdp_budget
-from hushcount.hierarchies.base import LARGEST_HEIGHT, Hierarchy, Levels
+from hushcount.hierarchies.base import LARGEST_HEIGHT, Hierarchy
 from hushcount.keys.domains import Domain, IntegerRange
 from hushcount.keys.row_hash import RowHash
 from hushcount.mechanisms.base import Mechanism
@@ -28,6 +28,7 @@ from hushcount.releases.stored.models import DOMAINS, SCHEMES, NamedDomain, mode
 from hushcount.shapes import Public, Shape
 
 if TYPE_CHECKING:
+    from hushcount.hierarchies.base import Levels
     from hushcount.releases.stored.documents import Stored
 
 Recipe = dict[str, Plain]
