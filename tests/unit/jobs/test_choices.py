@@ -71,9 +71,9 @@ def test_counters_by_default():
     """131072 counters in each of 64 shards would be eight million rows on the driver."""
     import inspect
 
-    from hushcount.jobs import dealing, top
+    from hushcount.jobs import choices, top
     from hushcount.jobs.spark import release
 
-    assert inspect.signature(release.top).parameters["counters"].default == dealing.COUNTERS == 16384
+    assert inspect.signature(release.top).parameters["counters"].default == choices.PER_SHARD == 16384
     assert top.COUNTERS == 131072
     assert inspect.signature(top.top).parameters["counters"].default is None  # it depends on the engine
