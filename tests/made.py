@@ -100,6 +100,13 @@ MAKERS = {
     "users, geometric": lambda: hc.top(USERS, column="key", user="user", max_keys=2, **BUDGET),
     "users, at least": lambda: hc.top(USERS, column="key", user="user", max_keys=2, min_users=30, **BUDGET),
     "chosen-bound": lambda: hc.top(USERS, column="key", user="user", max_keys="auto", **BUDGET),
+    "total": lambda: _top(other=True, **SMALL),
+    "total, users": lambda: hc.top(
+        USERS, column="key", user="user", max_keys=4, other=True, other_share=0.1, **BUDGET
+    ),
+    "total, pure": lambda: _top(
+        delta=0, domain=[*dict.fromkeys(KEYS)], counters=8, other=True, limit=3, confidence=0.9
+    ),
     "events, exact": lambda: _top(exact=True),
     "users, exact": lambda: hc.top(USERS, column="key", user="user", max_keys=40, exact=True, **BUDGET),
     "hierarchy-offline": lambda: hc.tree(LEAVES, hierarchy="ipv4/8", threshold=300, **BUDGET),

@@ -25,6 +25,7 @@ from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES
 from hushcount.mechanisms.registry import EVERY_MECHANISM, MECHANISMS, PURE, prepare
 from hushcount.mechanisms.sampling.schemes import Ppswor
+from hushcount.mechanisms.total import WithTotal
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, Budget
 from hushcount.shapes import Shards
@@ -77,6 +78,8 @@ def shape_of(name, stream, unit):
         return ranked(stream, unit)
     if name == "hierarchy-users":
         return users_of_nodes(paths, unit)
+    if name == "total":
+        return WithTotal(shape_of("floor", stream, unit), len(stream))
     with seeded(1):
         sketch = sketch_for(name)
     sketch.unit = unit

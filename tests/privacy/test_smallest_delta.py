@@ -270,7 +270,7 @@ def test_new_keys_of_a_user_stay_hidden_but_for_a_tiny_delta(name, delta):
 
 
 def test_every_mechanism_with_a_delta_is_here():
-    apart = {*PURE, *ENVELOPES, *KEYS, "keys-events", "chosen-bound", "sample", "sample-keys"}
+    apart = {*PURE, *ENVELOPES, *KEYS, "keys-events", "chosen-bound", "total", "sample", "sample-keys"}
     assert set(SPENT) | apart == set(EVERY_MECHANISM)
     assert DELTAS[-1] == SMALLEST_DELTA
 

@@ -42,7 +42,7 @@ SURE = 0.95
 PATHS = parse_hierarchy("path/2", None)
 DOMAIN = IntegerRange(0, 99_999)
 # Lists of keys, and mechanisms for users that choose their own bound, are not simulated here.
-NAMES = [name for name in EVERY_MECHANISM if not name.startswith(("keys-", "chosen-"))]
+NAMES = [name for name in EVERY_MECHANISM if not name.startswith(("keys-", "chosen-", "total"))]
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import reduce
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
 
+from hushcount.audit import laws
+from hushcount.audit.laws import LawPair
 from hushcount.compiled.arrays import Counts, Floats
+from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
 from hushcount.mechanisms.keys.calibration import KeyRound
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
@@ -170,3 +173,20 @@ def divergences(noise: Halves, stored: int, epsilon: float, base: int) -> Iterat
         p, q = output_law(noise, more, last), output_law(noise, less, last)
         for one, other in ((p, q), (q, p)):
             yield math.fsum(np.maximum(one - math.exp(epsilon) * other, 0.0)), f"counts {more} and {less}"
+
+
+def total_divergence(table: LawPair, noise: DiscreteLaplace, epsilon: float, moved: int) -> float:
+    """Return the divergence of a table together with a noisy total that changes by `moved`."""
+    span = noise.two_sided(1e-15)
+    values = np.arange(-span - moved, span + moved + 1)
+    total = np.asarray(noise.pmf(values - moved)), np.asarray(noise.pmf(values))
+    return laws.hockey_stick(laws.together([table, laws.merged(total)]), epsilon)
+
+
+def geometric_pair(law: TruncatedGeometricNoise, count: int) -> LawPair:
+    """Return what is published of a key of this count, and of one less."""
+    masses = np.array([float((high - low) / (1 << law.width)) for low, high in pairwise(law.masses)])
+    rows = np.zeros((2, count + 1))
+    for row, value in zip(rows, (count, count - 1), strict=True):
+        np.add.at(row, np.maximum(value - np.arange(len(masses)), 0), masses)
+    return rows[0], rows[1]

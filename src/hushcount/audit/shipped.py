@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
-from hushcount.audit import cases
+from hushcount.audit import cases, laws
 from hushcount.audit.cases import Spent, noisy
 from hushcount.audit.laws import NoisyThreshold
-from hushcount.audit.moved import Halves, divergences
+from hushcount.audit.moved import Halves, divergences, geometric_pair, total_divergence
 from hushcount.ldp.registry import CAMPAIGNS
 from hushcount.ldp.wire.encodings import Integers
 from hushcount.mechanisms.base import Mechanism
@@ -20,9 +21,10 @@ from hushcount.mechanisms.keys.selection import KeySelection
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.mechanisms.linear.envelope import CountMinEnvelope, CountSketchEnvelope
 from hushcount.mechanisms.registry import EVERY_MECHANISM, PURE
+from hushcount.mechanisms.total import TotalRelease
 from hushcount.privacy import USER, Budget, unwarned
 from hushcount.registry import Registry
-from hushcount.shapes import Public
+from hushcount.shapes import ExactCounts, Public
 
 BUDGET = Budget(1.0, 1e-6)
 NEAR = 0.95  # of delta: mechanisms that spend more of it are audited as they are
@@ -36,6 +38,7 @@ PAIR = Public(candidates=2, moved=2)
 TREE = Public(height=HEIGHT)
 RANKED = Public(unit=USER, moved=256)
 USERS = Public(unit=replace(USER, rows=3))
+PAIRS = Public(unit=replace(USER, rows=2), moved=2, shape=ExactCounts)
 # A pure release checks that there is a domain; which one does not change its noise.
 DOMAIN = Public(candidates=2, parts=10, max_events=70, domain=object())  # type: ignore[arg-type]
 
@@ -191,6 +194,16 @@ def _chosen(mechanism: Any) -> Iterator[Spent]:
     return cases.many_keys_geometric(mechanism.table_mechanism.noise, mechanism.budget.epsilon, 2)
 
 
+def _total(mechanism: TotalRelease) -> Iterator[Spent]:
+    """A user of one or two keys, new or of some count, who moves the total by as much."""
+    noise, epsilon = mechanism.table.noise, mechanism.budget.epsilon  # type: ignore[attr-defined]
+    for keys, count in product((1, 2), range(1, noise.largest + 3)):
+        table = laws.together([laws.merged(geometric_pair(noise, count))] * keys)
+        for pair in (table, table[::-1]):
+            spent = total_divergence(pair, mechanism.noise, epsilon, keys)
+            yield Spent(spent, f"{keys} keys of count {count}, or one less, and the total")
+
+
 Cases = Callable[[Any], Iterator[Spent]]
 # Of each mechanism the public numbers (and whatever else it is made of), and what yields all that it spends.
 CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
@@ -222,5 +235,6 @@ CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
     "hierarchy-streaming": ((TREE,), _levels),
     "hierarchy-users": ((replace(TREE, moved=MOVED),), _many_keys),
     "chosen-bound": ((RANKED, 2), _chosen),
+    "total": ((PAIRS, "truncated-geometric"), _total),
     "group": ((USERS, FloorRelease), lambda own: cases.user(noisy(own.each), USERS.unit.rows, own.budget)),
 }

@@ -94,9 +94,15 @@ DRAW = (
 )
 
 
+OTHER = (
+    options.flag("--other", "Publish also a noisy total, and so how much all other keys have together."),
+    options.real("--other-share S", "Share of --epsilon that --other takes (0.05)."),
+)
+
+
 @click.command(epilog=TOP)
 @options.options(options.FILE, *options.SOURCE, *options.USERS, *options.SPARK)
-@options.options(options.COUNTERS_BY_ENGINE, options.CHECKPOINT, *options.RELEASE)
+@options.options(options.COUNTERS_BY_ENGINE, options.CHECKPOINT, *OTHER, *options.RELEASE)
 def top(style: str | None, **values: object) -> None:
     """Publish the most frequent keys of FILE with differential privacy.
 

@@ -20,6 +20,7 @@ from hushcount.jobs.checkpoints import Checkpoint, Origin, Position, Resumable, 
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.settings import SHOWN_ONLY, ReleaseSettings, Settings
 from hushcount.mechanisms.registry import prepare
+from hushcount.mechanisms.total import TotalRelease, WithTotal
 from hushcount.noise.bits import Bits, system_bits
 from hushcount.privacy import warn_of_few
 from hushcount.releases.accuracy import EVENTS, Counted
@@ -170,6 +171,10 @@ class Ask(ABC, Generic[Published]):
         """Read the source into the sketch: the only loop over raw data."""
         reading.count(progress)
 
+    def summary(self, shape: Shape, sketch: Sketch) -> Shape:
+        """Return what the mechanism sees of what was counted."""
+        return shape
+
 
 @dataclass(frozen=True)
 class TableAsk(Ask["Release"]):
@@ -193,8 +198,15 @@ class TableAsk(Ask["Release"]):
     def prepare(self) -> tuple[Sketch, Releasing[Release]]:
         """Return the sketch, and the mechanism asked for or the default one."""
         sketch = self.new()
-        public = sketch.public().within(self.settings.max_events, self.settings.domain)
-        return sketch, prepare(self.settings.mechanism, self.settings.budget, public)
+        asked = self.settings
+        public = sketch.public().within(asked.max_events, asked.domain)
+        if asked.other_share is not None:
+            return sketch, TotalRelease(asked.budget, public, asked.mechanism, asked.other_share)
+        return sketch, prepare(asked.mechanism, asked.budget, public)
+
+    def summary(self, shape: Shape, sketch: Sketch) -> Shape:
+        """Return the counts, with the number of all that was counted if it is asked for."""
+        return shape if self.settings.other_share is None else WithTotal(shape, sketch.total)
 
     def publish(self, whole: Release, origin: Origin) -> Release:
         """Return the table with its keys as columns, its notes, and what it counts and assumes."""
@@ -243,7 +255,7 @@ def run(ask: Ask[Published], running: Running = Running()) -> Published:  # noqa
             source = reading.source
             origin = Origin(source.columns, source.unit, source.notes)
             warn_of_few(ask.settings.budget, reading.sketch.total)
-            shape = reading.sketch.shape()
+            shape = ask.summary(reading.sketch.shape(), reading.sketch)
             published = recorded.drawn(lambda: ask.publish(drawn(mechanism, shape), origin))
         with signals.held():  # a checkpoint that outlives its release would be released again
             done = ask.finish(published)

@@ -16,6 +16,7 @@ from hushcount.keys.plain import check_on_bad
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES
 from hushcount.mechanisms.registry import MECHANISMS
+from hushcount.mechanisms.total import SHARE
 from hushcount.privacy import (
     LARGEST_COUNT,
     Budget,
@@ -24,6 +25,7 @@ from hushcount.privacy import (
     check_count,
     check_delta,
     check_max_events,
+    check_number,
     check_strength,
     unwarned,
     weaknesses,
@@ -50,6 +52,7 @@ PUBLIC_OPTIONS = (
     "mechanism",
     "limit",
     "min_count",
+    "other_share",
     "threshold",
     "share",
     "method",
@@ -134,9 +137,12 @@ class ReleaseSettings(Settings):
     limit: int | None = None
     min_count: int | None = None
     domain: Domain | Data = None
+    other: bool = False
+    other_share: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "other_share", asked_share(self.other, self.other_share))
         if self.mechanism is not None:
             MECHANISMS.check(self.mechanism)
         if self.limit is not None:
@@ -246,6 +252,16 @@ def oracle_budget(epsilon: float, delta: float | None) -> Budget:
     if delta is None or (not isinstance(delta, bool) and delta == 0):
         return unwarned(epsilon, 0.0)
     return unwarned(epsilon, delta)
+
+
+def asked_share(other: bool, share: float | None) -> float | None:
+    """Return the share of epsilon that a noisy total takes, None if there is to be none, or raise."""
+    if share is not None and not other:
+        raise ParameterError("other_share is what the noisy total takes of epsilon, so it needs other.")
+    number = check_number("other_share", SHARE if share is None else share)
+    if not 0 < number < 1:
+        raise ParameterError(f"other_share must be strictly between 0 and 1, got {share}.")
+    return number if other else None
 
 
 def taken(kind: Callable[..., Made], values: Mapping[str, object], **more: object) -> Made:

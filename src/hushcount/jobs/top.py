@@ -51,6 +51,8 @@ def top(
     count: str = "users",
     max_events_per_user: int | None = None,
     min_users: int | None = None,
+    other: bool = False,
+    other_share: float | None = None,
     allow_large_delta: bool = False,
     ledger: PathLike | None = None,
     dataset: str | None = None,
@@ -131,6 +133,11 @@ def top(
         With count="events": keep at most this many events of each user.
     min_users : int, optional
         Publish only keys that at least this many users hold, whatever the noise; for exact counts.
+    other : bool
+        Publish also a noisy total, and so how much all keys have together that are not in the table:
+        `release.other`.
+    other_share : float, optional
+        The share of epsilon that the total takes (0.05); the table gets the rest.
     allow_large_delta : bool
         Take a delta above 0.01, which protects almost nobody.
     ledger : path or str, optional

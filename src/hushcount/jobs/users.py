@@ -14,8 +14,9 @@ from hushcount.jobs.exact import MOST_PLACES, ChosenAsk, CountsOnDisk, ExactAsk,
 from hushcount.jobs.request import Request, kept_sentence
 from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
+from hushcount.mechanisms.total import rest_of
 from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, exact_routes, sketch_route, user_routes
-from hushcount.privacy import LARGEST_COUNT, USER, check_count
+from hushcount.privacy import LARGEST_COUNT, USER, Budget, check_count
 from hushcount.releases.accuracy import Counted
 from hushcount.shapes import Sketch
 from hushcount.sketches.space_saving import SpaceSaving
@@ -187,7 +188,7 @@ def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int | No
     if settings.mechanism == "gaussian":
         routes = [route for route in routes if route.name != PAMG]
         with suppress(ParameterError):
-            routes.append(sketch_route(settings.budget, size, shared=False))
+            routes.append(sketch_route(for_table(settings), size, shared=False))
     if exact:
         routes += _exact(settings, bound, user.min_users)
     open_to = sorted((route for route in routes if route.name in allowed), key=lambda route: route.reliable)
@@ -199,11 +200,17 @@ def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int | No
     return plan
 
 
+def for_table(settings: ReleaseSettings) -> Budget:
+    """Return what the table spends; a noisy total takes its share before."""
+    share = settings.other_share
+    return settings.budget if share is None else rest_of(settings.budget, share)
+
+
 def _exact(settings: ReleaseSettings, bound: Bound, min_users: int | None) -> list[Route]:
     """Return the best way to release exact counts by the mechanism that is named, or by any."""
     named: list[Route] = []
     with suppress(ParameterError):  # no noise of that size can be drawn
-        routes = exact_routes(settings.budget, bound.largest)
+        routes = exact_routes(for_table(settings), bound.largest)
         named = [route for route in routes if settings.mechanism in (None, route.mechanism)]
     return [route.lifted(min_users) for route in named[:1]]
 
@@ -216,6 +223,7 @@ def chosen_ask(request: Request, asked: tuple[ReleaseSettings, UserSettings], ru
         ("counters", running.counters),
         ("mechanism", settings.mechanism),
         ("domain", settings.domain),
+        ("other", settings.other_share),
     )
     for name, given in refused:
         if given is not None:
@@ -240,7 +248,7 @@ def exact_events(request: Request, settings: ReleaseSettings, running: Running) 
 
 def routes_for(settings: ReleaseSettings, largest: int, counters: int) -> list[Route]:
     """Return the routes of sketches for a budget: with independent Gaussian noise if it is stated by rho."""
-    budget = settings.budget
+    budget = for_table(settings)
     if budget.rho is None:
         return user_routes(budget.epsilon, budget.delta, largest, counters)
     with suppress(ParameterError):  # no noise of that size can be drawn

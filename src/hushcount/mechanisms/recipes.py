@@ -8,6 +8,7 @@ the same before and after counting, so whoever holds a recipe can calibrate the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from hushcount import shapes
 from hushcount.keys.row_hash import RowHash
@@ -16,6 +17,7 @@ from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.mechanisms.hierarchy.users import NodeRelease
 from hushcount.mechanisms.histograms.chosen import ChosenBound, RankedCounts
 from hushcount.mechanisms.sampling.sample import Sampling
+from hushcount.mechanisms.total import TotalRelease, WithTotal
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.shapes import Shape
 
@@ -24,6 +26,14 @@ Recipe = dict[str, object]
 
 def recipe_of(mechanism: Mechanism[Shape, object], shape: Shape) -> Recipe:
     """Return the recipe of a mechanism that releases a summary of this kind and size."""
+    if isinstance(mechanism, TotalRelease) and isinstance(shape, WithTotal):  # told by its share
+        whole = {"epsilon": mechanism.budget.epsilon, "other_share": mechanism.share}
+        return _recipe(cast("Mechanism[Shape, object]", mechanism.table), shape.summary) | whole
+    return _recipe(mechanism, shape)
+
+
+def _recipe(mechanism: Mechanism[Shape, object], shape: Shape) -> Recipe:
+    """Return the recipe of a mechanism that publishes no total."""
     public, (summary, numbers) = mechanism.public, SUMMARIES[type(shape)]
     name, unit = mechanism.name, shape.public().unit
     if isinstance(mechanism, GroupRelease):  # which is told by its unit of several rows

@@ -48,6 +48,7 @@ _OTHERS = {
     "noisy-cells": "hushcount.mechanisms.linear.cells:NoisyCells",
     "group": "hushcount.mechanisms.users:GroupRelease",
     "chosen-bound": "hushcount.mechanisms.histograms.chosen:ChosenBound",
+    "total": "hushcount.mechanisms.total:TotalRelease",
 }
 
 EVERY_MECHANISM: Registry[type[Mechanism[shapes.Shape, object]]] = Registry("mechanism", _TABLES | _OTHERS)

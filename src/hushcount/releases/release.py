@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.releases.estimators import Weight
+    from hushcount.releases.other import NoisyTotal, OtherKeys
     from hushcount.releases.sums import Predicate, SumEstimate
 
 
@@ -56,6 +57,8 @@ class Release(Published):
         What a count is a number of.
     made : Made, optional
         How, when and by which version it was made.
+    total : NoisyTotal, optional
+        The noisy number of all that was counted, if it was asked for.
     """
 
     keys: pa.Table
@@ -68,6 +71,7 @@ class Release(Published):
     whole: bool = True
     counted: Counted = EVENTS
     made: Made | None = field(default=None, compare=False)
+    total: NoisyTotal | None = None
 
     @classmethod
     def of(
@@ -156,6 +160,13 @@ class Release(Published):
         from hushcount.releases.sums import estimate_sum
 
         return estimate_sum(self, predicate, g, estimator)
+
+    @property
+    def other(self) -> OtherKeys | None:
+        """All keys together that the table does not show; None unless the total was asked for."""
+        from hushcount.releases.other import other_keys
+
+        return other_keys(self)
 
     def accuracy(self, confidence: float = 0.95) -> Accuracy:
         """Return bounds on the error: for one key, and for all published keys at once.

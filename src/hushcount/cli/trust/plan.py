@@ -62,6 +62,8 @@ COUNTED = (
         "--domain FILE|A..B",
         "All keys that can occur, known to everybody, as for top; requires --delta 0.",
     ),
+    options.flag("--other", "Publish also a noisy total, as for top."),
+    options.real("--other-share S", "Share of --epsilon that --other takes (0.05)."),
 )
 WANTED = (
     whole("--want-count C", "Find the smallest epsilon that publishes keys of C events reliably."),

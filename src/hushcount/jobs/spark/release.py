@@ -143,6 +143,8 @@ def spark_job(
         raise ParameterError("sql and format cannot be combined with a Spark frame.")
     if settings.domain is not None:
         raise ParameterError("domain is not proved for shards; count without the Spark engine.")
+    if settings.other_share is not None:
+        raise ParameterError("other cannot be combined with the Spark engine; count without it.")
     if users.min_users is not None:
         raise ParameterError("min_users is proved for exact counts only; count without the Spark engine.")
     if users.exact:

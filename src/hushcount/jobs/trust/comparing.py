@@ -38,6 +38,9 @@ def compared(release: Release | TreeRelease, again: Stored) -> list[str]:
     if isinstance(release, TreeRelease) and isinstance(again, TreeRelease):
         names = ("threshold", "hierarchy", "height")
         wrong += [name for name in names if getattr(release, name) != getattr(again, name)]
+    totals = [each.total if isinstance(each, Release) else None for each in (release, again)]
+    noises = [None if total is None else total.noise for total in totals]
+    wrong += ["total"] if noises[0] != noises[1] else []
     return wrong + _drawn(release, mine, other) + _options(release)
 
 

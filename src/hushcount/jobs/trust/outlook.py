@@ -58,6 +58,8 @@ class TablePlan:
         The same for other bounds on the keys of a user, where users are protected.
     rho : float, optional
         The budget in zero-concentrated differential privacy, if it is stated so.
+    other_error : int, optional
+        What the error of a noisy total stays within with confidence 0.95, if one is asked for.
     """
 
     rows: int
@@ -71,6 +73,7 @@ class TablePlan:
     by_epsilon: tuple[Outlook, ...]
     by_max_keys: tuple[Outlook, ...] = ()
     rho: float | None = None
+    other_error: int | None = None
 
     @property
     def epsilon(self) -> float:
@@ -105,6 +108,11 @@ class TablePlan:
         ]
         if self.rho is not None:
             said.append(f"rho = {self.rho:g} is an epsilon of {self.epsilon:g} at delta = {self.delta:g}.")
+        if self.other_error is not None:
+            said.append(
+                f"The noisy total of all keys is within {self.other_error:,} of the truth with confidence"
+                f" {RELIABLE:g}."
+            )
         if self.counters < self.counters_needed:
             said.append(
                 f"More counters would publish rarer keys: {self.counters_needed:,} instead of"
@@ -128,6 +136,7 @@ class TablePlan:
             "counters": self.counters,
             "counters_needed": self.counters_needed,
             "floor": self.floor,
+            "other_error": self.other_error,
             "by_epsilon": [_fields(each) for each in self.by_epsilon],
             "by_max_keys": [_fields(each) for each in self.by_max_keys],
         }

@@ -14,12 +14,13 @@ from hushcount.jobs.exact import CountsOnDisk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 from hushcount.jobs.trust.key_frequencies import KeyFrequencies, Spectrum, spectrum_of
 from hushcount.jobs.trust.outlook import Outlook, TablePlan
-from hushcount.jobs.users import UserSettings, plan_users
+from hushcount.jobs.users import UserSettings, for_table, plan_users
 from hushcount.keys.domains import Domain
 from hushcount.keys.memory import Data
 from hushcount.mechanisms.base import Calibrated
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.registry import prepare
+from hushcount.mechanisms.total import total_noise
 from hushcount.privacy import LARGEST_COUNT, check_count
 from hushcount.releases.accuracy import RELIABLE
 
@@ -48,6 +49,8 @@ def plan(
     mechanism: str | None = None,
     max_events: int | None = None,
     domain: Data = None,
+    other: bool = False,
+    other_share: float | None = None,
     want_count: int | None = None,
     want_keys: int | None = None,
     want_error: int | None = None,
@@ -86,6 +89,8 @@ def plan(
         A public bound on the number of events, for mechanisms that need one.
     domain : "A..B", range, list of keys or path, optional
         All keys that can occur, as for `top`; it requires delta = 0.
+    other, other_share
+        As for `top`: a noisy total takes a share of epsilon, and the table gets the rest.
     want_count : int, optional
         Find the smallest epsilon at which a key of this count is published with probability 0.95.
     want_keys : int, optional
@@ -116,6 +121,8 @@ def plan(
         mechanism=mechanism,
         max_events=max_events,
         domain=domain,
+        other=other,
+        other_share=other_share,
     ).with_domain("auto")
     check_count("rows", rows, most=LARGEST_COUNT)
     size = COUNTERS if counters is None else check_count("counters", counters, least=2)
@@ -190,7 +197,15 @@ class _Asked:
             tuple(by_epsilon),
             tuple(each for each in (one._at(amount) for one in by_max_keys) if each is not None),
             self.settings.rho,
+            at._other_error(),
         )
+
+    def _other_error(self) -> int | None:
+        """Return how far a noisy total may lie from the truth; None if none is asked for."""
+        share, rows = self.settings.other_share, cast("int | None", self.users.max_keys)
+        if share is None:
+            return None
+        return total_noise(self.settings.budget, share, rows or 1).two_sided(1 - RELIABLE)
 
     def least_epsilon(self, wanted: Callable[[Outlook], bool]) -> float:
         """Return the smallest epsilon, to three digits, at which a wish is granted, or raise."""
@@ -234,17 +249,17 @@ class _Asked:
         settings = self.settings
         if self.users.user is None and self.users.exact:
             public = CountsOnDisk().public().within(settings.max_events)
-            return prepare(settings.mechanism, settings.budget, public), EXACT_WHY
+            return prepare(settings.mechanism, for_table(settings), public), EXACT_WHY
         if self.users.user is None:
             domain = cast("Domain | None", settings.domain)
             public = settings.sketch(self.counters).public().within(settings.max_events, domain)
             why = FLOOR_WHY if domain is None else DOMAIN_WHY
             why = why if settings.mechanism is None else "asked for by name"
-            return prepare(settings.mechanism, settings.budget, public), why
+            return prepare(settings.mechanism, for_table(settings), public), why
         chosen = plan_users(settings, self.users, self.counters if self.sketched else None)
         public = chosen.sketch(self.counters).public().within(settings.max_events)
         return prepare(
-            settings.mechanism, settings.budget, public
+            settings.mechanism, for_table(settings), public
         ), f"{chosen.route.name}: {chosen.route.way}"
 
     def _kept(self) -> Spectrum:

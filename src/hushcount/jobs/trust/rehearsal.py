@@ -21,6 +21,7 @@ from hushcount.keys.row_hash import RowHash
 from hushcount.mechanisms.base import Mechanism
 from hushcount.mechanisms.histograms.chosen import LARGEST_BOUND, WIDER, RankedCounts, bounds
 from hushcount.mechanisms.registry import EVERY_MECHANISM, MECHANISMS, prepare
+from hushcount.mechanisms.total import TotalRelease, WithTotal
 from hushcount.noise.bits import system_bits
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, Budget, PrivacyUnit
 from hushcount.releases.stored.exact import Plain, flag_from, float_from, list_from, text_from, whole_from
@@ -52,8 +53,13 @@ def rehearsed(recipe: Recipe) -> Stored:
     sizes = shape.public().within(None if longest is None else whole_from(longest, 1), _domain(recipe))
     if "min_users" in recipe:
         sizes = replace(sizes, min_users=whole_from(recipe["min_users"], 1))
-    whole = _calibrated(recipe, sizes).release(shape, system_bits())
+    whole = _calibrated(recipe, sizes).release(_totalled(recipe, shape), system_bits())
     return cast("Stored", whole)
+
+
+def _totalled(recipe: Recipe, shape: Shape) -> Shape:
+    """Return a summary with its total, if a release of it has one."""
+    return WithTotal(shape, 0) if "other_share" in recipe else shape
 
 
 def _calibrated(recipe: Recipe, public: Public) -> AnyMechanism:
@@ -65,6 +71,9 @@ def _calibrated(recipe: Recipe, public: Public) -> AnyMechanism:
     budget = Budget(epsilon, delta) if delta else Budget.pure(epsilon)
     if "rho" in recipe:
         budget = zcdp_budget(float_from(recipe["rho"]), delta)
+    if "other_share" in recipe:
+        total = TotalRelease(budget, public, name, float_from(recipe["other_share"]))
+        return cast("AnyMechanism", total)
     if name in MECHANISMS:
         return cast("AnyMechanism", prepare(name, budget, public))
     own: dict[str, object] = {}

@@ -29,7 +29,7 @@ from hushcount.releases.added import AddedError, add_releases
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
-from hushcount.releases.stored.documents import Stored, accuracy_plain, rows_plain
+from hushcount.releases.stored.documents import Stored, accuracy_plain, other_plain, rows_plain
 from hushcount.releases.stored.exact import Plain
 from hushcount.releases.stored.reading import read_document, release_of
 from hushcount.releases.stored.signatures import public_key, signature_fits
@@ -231,6 +231,8 @@ def _statements(release: Release | TreeRelease, values: Mapping[str, Plain]) -> 
         wrong.append("accuracy")
     if not close(values.get("rows"), rows_plain(release.table)):
         wrong.append("rows")
+    if values.get("other") != other_plain(release).get("other"):
+        wrong.append("other")
     none = "Accuracy and intervals follow from the error model."
     return _fact("statements", wrong, "These do not follow from the error model", none)
 

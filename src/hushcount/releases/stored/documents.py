@@ -17,6 +17,7 @@ from hushcount.privacy import check_confidence
 from hushcount.releases.accuracy import Counted, ErrorModel, NoCounts
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.oracle import Oracle
+from hushcount.releases.other import NoisyTotal, TwoSided
 from hushcount.releases.release import Release
 from hushcount.releases.stored.columns import (
     column_from,
@@ -51,7 +52,7 @@ Stored: TypeAlias = Release | TreeRelease | Oracle
 """Everything that a document can hold."""
 
 VERSION = 2
-BESIDE = ("accuracy", "rows", "digest", "signature")
+BESIDE = ("accuracy", "rows", "other", "digest", "signature")
 SHOWN = ("guarantee", "error", "floors", "confidence")
 TABLE = ("floor", "counted", "noun", "whole", "keys", "counts")
 TREE = ("threshold", "hierarchy", "height", "nodes")
@@ -74,6 +75,7 @@ def document(release: Stored) -> dict[str, Plain]:
     values = content_plain(release)
     if isinstance(release, Release | TreeRelease):
         values |= {"accuracy": accuracy_plain(release), "rows": rows_plain(release.table)}
+        values |= other_plain(release)
     return values | {"digest": digest(values)}
 
 
@@ -133,7 +135,8 @@ def _list_from(content: Plain) -> KeyList:
 
 def table_release_from(content: Plain) -> Release:
     """Return a table of keys, or raise."""
-    fields = fields_from(content, ALWAYS + SHOWN + TABLE)
+    totalled = ("total",) if isinstance(content, dict) and "total" in content else ()
+    fields = fields_from(content, ALWAYS + SHOWN + TABLE + totalled)
     noun, said = text_from(fields["noun"]), text_from(fields["counted"])
     release = Release(
         table_from(fields["keys"]),
@@ -146,6 +149,7 @@ def table_release_from(content: Plain) -> Release:
         flag_from(fields["whole"]),
         Counted(noun, "" if said == Counted(noun).sentence else said),
         made_from(fields["made"]),
+        _total_from(fields["total"]) if totalled else None,
     )
     falling = bool((np.diff(release.counts.to_numpy()) <= 0).all())
     if (
@@ -158,9 +162,20 @@ def table_release_from(content: Plain) -> Release:
     return release
 
 
+def _total_from(value: Plain) -> NoisyTotal:
+    """Return the noisy total of a table, or raise."""
+    fields = fields_from(value, ("value", "noise"))
+    noise = model_from(fields["noise"], ("discrete-laplace",))
+    return NoisyTotal(whole_from(fields["value"]), cast("TwoSided", noise))
+
+
 def _table_plain(release: Release) -> dict[str, Plain]:
     """Return what a table of keys has beyond what every release has."""
-    return {
+    total = release.total
+    known: dict[str, Plain] = {}
+    if total is not None:
+        known["total"] = {"value": whole_plain(total.value), "noise": model_plain(total.noise)}
+    return known | {
         "floor": None if release.floor is None else whole_plain(release.floor),
         "counted": release.counted.sentence,
         "noun": release.counted.noun,
@@ -227,6 +242,12 @@ def _check_floors(release: Release | TreeRelease, floors: Plain) -> None:
     """Raise unless the floors of a document are those of its error model."""
     if list_from(floors, whole_from) != _floors(release):
         raise ValueError("floors")
+
+
+def other_plain(release: Release | TreeRelease) -> dict[str, Plain]:
+    """Return what a table does not show, under its name, if its total was asked for."""
+    other = release.other if isinstance(release, Release) else None
+    return {} if other is None else {"other": {name: whole_plain(n) for name, n in other.to_dict().items()}}
 
 
 def accuracy_plain(release: Release | TreeRelease) -> dict[str, Plain]:

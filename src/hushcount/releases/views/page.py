@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hushcount.releases.oracle import CONTENTS, Oracle
+from hushcount.releases.other import other_sentences
 from hushcount.releases.release import Release
 from hushcount.releases.views import words
 from hushcount.releases.views.tables import WIDTH, rich_table, tsv, visible, visible_json
@@ -58,7 +59,7 @@ def page_of(release: Release | TreeRelease, screen: Screen) -> Page:
         return Page(headline, [visible_json(whole) if screen.terminal else whole], None, ())
     if screen.framed:
         frame, more = _frame(release, screen)
-        return Page(headline, (), frame, _groups(release, more))
+        return Page(headline, (), frame, _groups(release, more, framed=bool(len(release))))
     blocks = tsv(release, screen.terminal)
     return Page(headline, list(blocks) if len(release) <= AT_ONCE else blocks, None, _groups(release, ()))
 
@@ -110,12 +111,17 @@ def _frame(release: Release | TreeRelease, screen: Screen) -> tuple[Table, tuple
     return rich_tree(release, TERMINAL_ROWS, screen.width), (more,) if left else ()
 
 
-def _groups(release: Release | TreeRelease, more: tuple[str, ...]) -> tuple[Group, ...]:
-    """Return the sentences beside the table, with escapes for what a terminal would obey."""
+def _groups(release: Release | TreeRelease, more: tuple[str, ...], framed: bool = False) -> tuple[Group, ...]:
+    """Return the sentences beside the table, with escapes for what a terminal would obey.
+
+    The foot of a table with a frame says already how much all other keys have.
+    """
+    other = other_sentences(release)[framed:] if isinstance(release, Release) else ()
     empty = words.empty_sentences(release) if len(release) == 0 else ()
     groups = (
         ("More", more),
         ("Empty", empty),
+        ("Other keys", other),
         ("Privacy", words.privacy_sentences(release)),
         ("Accuracy", words.accuracy_sentences(release)),
         ("Notes", release.notes),

@@ -19,7 +19,7 @@ from hushcount.releases.stored.documents import content_plain, json_of
 from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views import plots, report_facts, report_tree, report_words
 from hushcount.releases.views.report_markup import Markup, element, in_script, joined, trusted
-from hushcount.releases.views.report_table import ROWS, table_of
+from hushcount.releases.views.report_table import ROWS, other_foot, table_of
 from hushcount.releases.views.report_words import Reported
 from hushcount.releases.views.words import empty_sentences
 
@@ -241,7 +241,7 @@ def _rows(release: Release | TreeRelease) -> Markup:
     """Return the table with what searches it and turns its pages."""
     if not len(release):
         first, *causes = empty_sentences(release)
-        return _section("The table", element("p", first), _list(causes))
+        return _section("The table", element("p", first), _list(causes), *other_foot(release))
     tools = element(
         "div",
         element("label", "Search ", element("input", type="search", id="search", autocomplete="off")),
@@ -256,7 +256,7 @@ def _rows(release: Release | TreeRelease) -> Markup:
         hidden="",
     )
     frame = element("div", table_of(release), class_="scroll")
-    return _section("The table", *_cut(release), tools, _live("said"), frame, turn)
+    return _section("The table", *_cut(release), tools, _live("said"), frame, turn, *other_foot(release))
 
 
 def _cut(release: Release | TreeRelease) -> Iterator[Markup]:

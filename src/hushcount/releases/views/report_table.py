@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hushcount.releases.key_list import KeyList
+from hushcount.releases.other import other_sentences
 from hushcount.releases.release import Release
 from hushcount.releases.views.plots import LogScale, short
 from hushcount.releases.views.report_markup import Markup, element
@@ -199,6 +200,12 @@ def _place(scale: LogScale, value: object) -> float:
     return scale(value) if isinstance(value, int | float) else scale.start
 
 
+def other_foot(release: Release | TreeRelease) -> Iterator[Markup]:
+    """Yield how much the table does not show, below it: no row, so that no key can be taken for it."""
+    for sentence in other_sentences(release) if isinstance(release, Release) else ():
+        yield element("p", sentence, class_="other")
+
+
 def notebook_html(release: Release | TreeRelease) -> str:
     """Return the first rows as HTML, with the guarantee below."""
     table = release.table
@@ -215,6 +222,7 @@ def notebook_html(release: Release | TreeRelease) -> str:
     sentences = (
         *more,
         *(empty_sentences(release) if not len(release) else ()),
+        *(other_sentences(release) if isinstance(release, Release) else ()),
         release.guarantee.statement(),
     )
     return element(

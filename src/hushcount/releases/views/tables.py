@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
+from hushcount.releases.other import other_sentences
 from hushcount.releases.writers import with_texts
 
 if TYPE_CHECKING:
@@ -174,7 +175,10 @@ def rich_table(release: Release, rows: int | None = None, width: int = WIDTH) ->
         ShownColumn(interval, intervals(values["lower"], values["upper"]), "dim"),
     ]
     more = [ShownColumn(name, list(map(_number, values[name])), "dim") for name in further]
-    return framed(columns, counts, width, more)
+    drawn = framed(columns, counts, width, more)
+    drawn.caption = "".join(other_sentences(release)[:1]) or None  # the foot: no row, so no key either
+    drawn.caption_justify = "left"
+    return drawn
 
 
 def intervals(lower: Sequence[int | None], upper: Sequence[int | None]) -> list[str]:

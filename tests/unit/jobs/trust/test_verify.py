@@ -124,8 +124,9 @@ def test_every_release_follows_from_its_public_numbers(name):
 def test_every_mechanism_and_protocol_is_made_here():
     recipes = {made(name).made.recipe["mechanism"] for name in MAKERS if name != "sum"}
     lists = {name for name in EVERY_MECHANISM if name.startswith("keys-")}  # they need not be made here
-    # a group is told by its unit of several rows
-    assert {*EVERY_MECHANISM, *CAMPAIGNS} - lists == recipes - lists | {"group"}
+    # a group is told by its unit of several rows, a total by its share
+    assert {*EVERY_MECHANISM, *CAMPAIGNS} - lists == recipes - lists | {"group", "total"}
+    assert made("total").made.recipe["other_share"] == "0.05"
     assert made("group").made.recipe["rows"] == 2
 
 
