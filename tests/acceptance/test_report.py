@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from tests.chromium import Shown, chromium
+from tests.made import made as other_kinds
 from tests.releases import release_of
 from tests.unit.releases.tree_example import tree
 
@@ -52,17 +53,22 @@ def reports(tmp_path_factory):
         "evil": release_of(EVIL),
         "oracle": hc.oracle(EXAMPLES / "searches.parquet", column="query", **BUDGET),
     }
+    made |= {
+        name: other_kinds(name) for name in ("keys-steered", "hierarchy-users", "sum", "local, tree_hist")
+    }
     for name, release in made.items():
         release.report(folder / f"{name}.html")
     return folder
 
 
-NAMES = ("table", "users", "tree", "sample", "empty", "evil", "oracle")
+KINDS = ("table", "users", "tree", "sample", "empty", "evil", "oracle")
+NAMES = (*KINDS, "keys-steered", "hierarchy-users", "sum", "local, tree_hist")
 PLACE = re.compile(r' (?:x|width)="([\d.]+)"')
 LOOKS = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
+    "print": {"color_scheme": "light"},
 }
 
 
@@ -70,6 +76,7 @@ LOOKS = {
 @pytest.mark.parametrize("name", NAMES)
 def test_silent_without_network_and_accessible(browser, reports, name, look):
     with Shown(browser, reports / f"{name}.html", **LOOKS[look]) as shown:
+        shown.page.emulate_media(media="print" if look == "print" else "screen")
         assert shown.violations() == {}
         assert shown.quiet, (shown.said, shown.asked)
         width = shown.page.evaluate("document.documentElement.scrollWidth")

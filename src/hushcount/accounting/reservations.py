@@ -12,6 +12,7 @@ from hushcount.accounting.filter import Filter, Sums
 from hushcount.accounting.runs import (
     ANSWERED,
     CHARGED,
+    EVENT,
     PAID,
     PROTECTED,
     REFUSED,
@@ -35,7 +36,16 @@ FITS = "A release with epsilon at most {} and delta at most {} would fit."
 NOTHING_FITS = "No release would fit."
 OTHER_DATA = (
     "Run {} was answered from other data: the files have changed since. For an answer from the new data give"
-    " it a run id of its own, or ask again, which spends again."
+    " it a run_id of its own, or again=True, which spends again."
+)
+# How a release that protects something else can be charged; the others are of rows of a query.
+WAYS_OUT = {
+    EVENT: "; protect users, with max_keys given with user",
+    USER: "; `hushcount ledger init --unit user` makes a dataset for it",
+}
+REPEATED = (
+    ", because a query may repeat an event; protect users, with max_keys given with user, or write the rows"
+    " to a file if each is one event"
 )
 OTHER_CLOCK = (
     "The windows of dataset {name} are told by column {known[0]}, in {known[1]} where a time has no zone. By"
@@ -87,7 +97,7 @@ def _find(book: Book, plan: RunPlan) -> tuple[str, StoredRun | None]:
     found = book.run(run_id)
     if found is not None and found.question != plan.question:
         raise LedgerError(
-            f"Run {run_id} asked another question of dataset {book.name}; give this one another run id."
+            f"Run {run_id} asked another question of dataset {book.name}; give this one another run_id."
         )
     if found is not None and found.answer is not None and found.source != book.source(plan.source):
         raise LedgerError(OTHER_DATA.format(run_id))
@@ -101,7 +111,7 @@ def _check_unit(book: Book, plan: RunPlan) -> None:
         protected = PROTECTED[book.unit].format(cell=book.cell)
         raise LedgerError(
             f"Dataset {book.name} protects {protected}. A release that protects one {plan.unit} cannot be"
-            " added up with its others."
+            f" added up with its others{WAYS_OUT.get(plan.unit, REPEATED)}."
         )
     if book.unit == USER_WINDOW:
         check_cells(plan.window, str(book.cell))

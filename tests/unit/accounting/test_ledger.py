@@ -140,7 +140,7 @@ def test_the_curve_is_charged_if_the_budget_allows_and_else_the_pair(location):
 def test_another_question_under_the_same_name_is_refused(spent):
     spent.reserve("searches", plan(run_id="nightly"))
     assert refused(spent.reserve, "searches", plan("other", run_id="nightly")) == (
-        "Run nightly asked another question of dataset searches; give this one another run id."
+        "Run nightly asked another question of dataset searches; give this one another run_id."
     )
 
 
@@ -149,7 +149,7 @@ def test_changed_files_are_not_answered_with_the_old_table(spent, location):
     for source in ("changed", None):
         assert refused(spent.reserve, "searches", plan(run_id="q", source=source)) == (
             "Run q was answered from other data: the files have changed since. For an answer from the new"
-            " data give it a run id of its own, or ask again, which spends again."
+            " data give it a run_id of its own, or again=True, which spends again."
         )
     assert kinds(location) == ["init", "reserve", "commit"]
 
@@ -240,12 +240,18 @@ def test_units_are_not_mixed(spent, location):
     user = RunPlan("q", "user", Event.of("0.1", "1e-8"), source="f")
     assert refused(spent.reserve, "searches", user) == (
         "Dataset searches protects one event. A release that protects one user cannot be added up with its"
-        " others."
+        " others; `hushcount ledger init --unit user` makes a dataset for it."
     )
     Ledger(location).init("people", Filter.fixed(1, "1e-6"), "user")
     assert refused(spent.reserve, "people", plan()) == (
         "Dataset people protects one user with all of their rows, over all windows. A release that protects"
-        " one event cannot be added up with its others."
+        " one event cannot be added up with its others; protect users, with max_keys given with user."
+    )
+    row = RunPlan("q", "row of the SQL result", Event.of("0.1", "1e-8"), run_id="q")
+    assert refused(spent.reserve, "searches", row) == (
+        "Dataset searches protects one event. A release that protects one row of the SQL result cannot be"
+        " added up with its others, because a query may repeat an event; protect users, with max_keys given"
+        " with user, or write the rows to a file if each is one event."
     )
 
 

@@ -162,6 +162,10 @@ def counting(release: Release | TreeRelease) -> tuple[str, ...]:
         )
     if is_local(release):
         return ("count is the estimated number of users who hold this item.",)
+    if is_sample(release):
+        return ()  # what its columns are stands with their accuracy
+    if isinstance(release, KeyList):
+        return (release.counted.meaning,)
     if not release.counted.meaning:
         return (f"count is the noisy number of {release.counted.noun} with this key.",)
     return (

@@ -155,7 +155,7 @@ def test_a_name_has_one_question(spent):
     with pytest.raises(LedgerError) as refused:
         top(spent, run_id="nightly", epsilon=0.2)
     assert str(refused.value) == (
-        "Run nightly asked another question of dataset visits; give this one another run id."
+        "Run nightly asked another question of dataset visits; give this one another run_id."
     )
 
 

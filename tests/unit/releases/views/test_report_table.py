@@ -86,7 +86,12 @@ def test_keys(key, shown):
 
 
 def test_numbers_and_bounds():
-    assert [shown_number(value) for value in (1234, 1234.56, None)] == ["1,234", "1,234.6", ""]
+    assert [shown_number(value) for value in (1234, 1234.56, 1234.0, None)] == [
+        "1,234",
+        "1,234.6",
+        "1,234",
+        "",
+    ]
     assert (bounds(0, None), bounds(1, 2000)) == ("0 or more", "1 to 2,000")
 
 

@@ -6,6 +6,7 @@ import pytest
 from tests.releases import GUARANTEE, release_of
 from tests.unit.releases.tree_example import tree
 
+import hushcount as hc
 from hushcount.privacy import LOCAL_USER, USER
 from hushcount.releases.accuracy import Counted
 from hushcount.releases.views import report_words as words
@@ -93,6 +94,9 @@ def test_counts_of_users_are_called_lower_estimates():
         "It is a lower estimate of how many have the key, because not everything of a user is kept.",
     )
     assert words.counting(release_of(ROWS)) == ("count is the noisy number of events with this key.",)
+    assert words.counting(hc.sample(["tea"] * 500, rate=1.0, epsilon=1.0, delta=1e-6)) == ()
+    keys = hc.keys(["tea"] * 500, epsilon=1.0, delta=1e-6)
+    assert words.counting(keys) == ("Only keys are published: no count, no order by frequency.",)
 
 
 def test_what_is_not_shown():
