@@ -168,9 +168,9 @@ def shown_key(value: object) -> tuple[str, str | None]:
 
 
 def shown_number(value: object) -> str:
-    """Return a number with thousands apart; fractions have one decimal, and whole numbers none."""
+    """Return a number with thousands apart; fractions have one decimal, unless it is 0."""
     if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() else f"{value:,.1f}"
+        return f"{value:,.1f}".removesuffix(".0")
     return f"{value:,}" if isinstance(value, int) else ""
 
 

@@ -32,9 +32,8 @@
       return bar * Math.min(Math.max(share, 0), 1);
     };
     // The release states numbers that some programs would round as texts.
-    const decimals = (count) => ({ minimumFractionDigits: count, maximumFractionDigits: count });
     const number = (it, digits = 0) => it === null || it === undefined ? ""
-      : Number(it).toLocaleString("en-GB", decimals(Number.isInteger(Number(it)) ? 0 : digits));
+      : Number(it).toLocaleString("en-GB", { maximumFractionDigits: digits });
     const unpadded = (label) => {
       let name = label;
       for (let end; (end = name.match(/^(.+?)(?: > |[/.T-])·$/s)); ) name = end[1];
