@@ -214,7 +214,7 @@ SHOWN = (JSON, TABLE)
 DOMAIN = text(
     "--domain FILE|A..B",
     "All keys that can occur, known to everybody: a file with one key per line, or a range;"
-    " requires --delta 0.",
+    " requires --delta 0; with --user the noise is for all rows of a user together.",
 )
 RELEASE = (*BUDGET, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, *FILES, DRY_RUN, *SHOWN)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from hushcount import signals
+from hushcount.cli.wording import with_options
 from hushcount.errors import BudgetExceeded, DataError, system_reason
 
 if TYPE_CHECKING:
@@ -77,7 +78,10 @@ def show_page(page: Page) -> None:
     if page.frame is not None:
         print_table(page.frame)
     if page.groups and _level[0] != QUIET:
-        _print(_grid(page.groups), sys.stderr)
+        context = click.get_current_context(silent=True)
+        asked = click.Command("none") if context is None else context.command
+        groups = [(title, with_options(sentences, asked)) for title, sentences in page.groups]
+        _print(_grid(groups), sys.stderr)
 
 
 def print_tsv(table: pa.Table) -> None:

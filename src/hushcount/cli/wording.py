@@ -50,6 +50,18 @@ def in_options(sentence: str, command: click.Command) -> str:
     return sentence
 
 
+def with_options(sentences: Sequence[str], command: click.Command) -> tuple[str, ...]:
+    """Return sentences of a release with options in place of parameters whose names can mean nothing else.
+
+    >>> top = click.Command("top", params=[click.Option(["--max-events"]), click.Option(["--count"])])
+    >>> with_options(["max_events would bound the count."], top)
+    ('--max-events would bound the count.',)
+    """
+    named = [each for each in command.params if isinstance(each, click.Option) and "_" in (each.name or "")]
+    clear = click.Command(command.name, params=list(named))
+    return tuple(in_options(sentence, clear) for sentence in sentences)
+
+
 def _meant(name: str) -> tuple[str, ...]:
     """Return patterns for a parameter's name where it stands for the parameter."""
     if "_" in name:

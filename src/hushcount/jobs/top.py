@@ -116,7 +116,8 @@ def top(
     progress : callable, optional
         `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
     domain : "A..B", range, list of keys or path, optional
-        All keys that can occur, known to everybody; it requires delta = 0.
+        All keys that can occur, known to everybody; it requires delta = 0. With `user` the noise is for all
+        rows of a user together.
     user : str, optional
         The column that tells whose row it is. It requires `max_keys`, or with count="events"
         `max_events_per_user`.

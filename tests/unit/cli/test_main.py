@@ -60,7 +60,7 @@ def test_what_does_not_work_yet_is_not_there(capfd, name):
         (("sketch", "a.csv"), "--output must be given: the sketch file to write."),
         (("top", *BUDGET), "Give either FILE (- for standard input) or --sql."),
         (("top", "a.csv", "--sql", "SELECT 1", *BUDGET), "Give either FILE (- for standard input) or --sql."),
-        (("top", "a.csv", *BUDGET, "--nothing"), "No such option '--nothing'."),
+        (("top", "a.csv", *BUDGET, "--zzz"), "No such option '--zzz'."),
         (
             ("top", "a.csv", "--epsilon", "one", "--delta", "1e-6"),
             "Invalid value for '--epsilon': 'one' is not a valid float.",
@@ -182,7 +182,7 @@ def test_verbose_prints_public_facts_only(capfd, tmp_path):
             "--limit must be at least 1, got 0.",
         ),
         (("top", "a.csv", "--delta", "1e-6"), 2, "UsageError", None),
-        (("top", "a.csv", *BUDGET, "--nothing"), 2, "UsageError", "No such option '--nothing'."),
+        (("top", "a.csv", *BUDGET, "--zzz"), 2, "UsageError", "No such option '--zzz'."),
     ],
 )
 def test_with_json_an_error_is_one_object(capfd, arguments, code, kind, message):

@@ -1,0 +1,146 @@
+"""Users asked for wrongly: one sentence each, in Python and on the command line; and what is right."""
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import hushcount as hc
+from hushcount.cli.main import main
+from hushcount.errors import DataError, ParameterError
+
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+ROWS = [(1, "a"), (2, "a"), (3, "b")]
+TABLE = pa.table({"user": [user for user, _ in ROWS], "key": [key for _, key in ROWS]})
+DOMAIN = {"domain": ["a", "b"], "delta": 0, "max_keys": 2}
+REFUSED = {
+    "user and key the same": (
+        {"user": "key", "max_keys": 1},
+        "user must be another column than the keys, got key.",
+        "--user must be another column than the keys, got key.",
+    ),
+    "no keys": (
+        {"max_keys": 0},
+        "max_keys must be at least 1, got 0.",
+        "--max-keys must be at least 1, got 0.",
+    ),
+    "auto with rows": (
+        {"max_keys": "auto", "keep_duplicates": True},
+        "max_keys = auto cannot be combined with keep_duplicates; give a number.",
+        "--max-keys = auto cannot be combined with --keep-duplicates; give a number.",
+    ),
+    "a budget too small for auto": (
+        {"max_keys": "auto", "epsilon": 1e-5},
+        "epsilon must be at least 0.0002048 for max_keys = auto, got 1e-05.",
+        "--epsilon must be at least 0.0002048 for --max-keys = auto, got 1e-05.",
+    ),
+    "a domain with a delta": (
+        {**DOMAIN, "delta": 1e-6},
+        "delta must be 0 with a public domain, got 1e-06.",
+        "--delta must be 0 with a public domain, got 1e-06.",
+    ),
+    "a domain with auto": (
+        {**DOMAIN, "max_keys": "auto"},
+        "domain cannot be combined with max_keys = auto; leave out one of them.",
+        "--domain cannot be combined with --max-keys = auto; leave out one of them.",
+    ),
+    "a domain with exact counts": (
+        {**DOMAIN, "exact": True},
+        "exact cannot be combined with a public domain; leave out one of them.",
+        "--exact cannot be combined with a public domain; leave out one of them.",
+    ),
+    "a domain with a least number of users": (
+        {**DOMAIN, "min_users": 3},
+        "min_users cannot be combined with a public domain; leave out one of them.",
+        "--min-users cannot be combined with a public domain; leave out one of them.",
+    ),
+    "a domain with another mechanism": (
+        {**DOMAIN, "mechanism": "gaussian"},
+        "mechanism must be one of pure, pure-bounded with a domain, got gaussian.",
+        "--mechanism must be one of pure, pure-bounded with a domain, got gaussian.",
+    ),
+}
+
+
+def words(options, folder):
+    """The same question as words of a command line."""
+    (folder / "rows.csv").write_text("user,key\n" + "".join(f"{user},{key}\n" for user, key in ROWS))
+    (folder / "domain.txt").write_text("a\nb\n")
+    found = ["top", str(folder / "rows.csv"), "--column", "key"]
+    for name, value in {"user": "user", **BUDGET, **options}.items():
+        found.append(f"--{name.replace('_', '-')}")
+        if value is not True:
+            found.append(str(folder / "domain.txt") if name == "domain" else str(value))
+    return found
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_one_sentence_says_what_is_wrong(name, tmp_path, capsys):
+    options, in_python, on_the_command_line = REFUSED[name]
+    with pytest.raises(ParameterError) as refused:
+        hc.top(TABLE, column="key", **{"user": "user", **BUDGET, **options})
+    assert str(refused.value) == in_python
+    assert main(words(options, tmp_path)) != 0
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", on_the_command_line + "\n")
+
+
+def test_rows_without_a_user_are_dropped_and_the_release_says_so(tmp_path, capsys):
+    keys, users = ["a"] * 400, [None if place % 2 else place for place in range(400)]
+    table = pa.table({"user": pa.array(users, pa.int64()), "key": keys})
+    release = hc.top(table, column="key", user="user", max_keys=1, confidence=1 - 1e-9, **BUDGET)
+    assert "Rows without a user or a key are dropped." in release.notes
+    row = release["a"]
+    assert row["lower"] <= 200 <= row["upper"] < 400
+    path = tmp_path / "rows.csv"
+    path.write_text("user,key\n" + "".join(f"{'' if user is None else user},a\n" for user in users))
+    asked = ["top", str(path), "--column", "key", "--user", "user", "--max-keys", "1"]
+    assert main([*asked, "--epsilon", "1", "--delta", "1e-6"]) == 0
+    assert "Rows without a user or a key are dropped." in capsys.readouterr().err
+
+
+def test_users_of_mixed_kinds_are_refused_and_those_of_json_are_text(tmp_path, capsys):
+    frame = pd.DataFrame({"user": [1, "x", 2.5], "key": ["a", "b", "c"]})
+    with pytest.raises(DataError) as refused:
+        hc.top(frame, column="key", user="user", max_keys=1, **BUDGET)
+    assert str(refused.value) == (
+        "The data mixes types, or holds none that can be keys; make them all text or whole numbers."
+    )
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"user": 1, "key": "a"}\n{"user": "x", "key": "a"}\n')
+    asked = ["top", str(path), "--column", "key", "--user", "user", "--max-keys", "1"]
+    assert main([*asked, "--epsilon", "1", "--delta", "1e-6"]) == 0
+    assert capsys.readouterr().out.split() == ["key", "count", "lower", "upper"]
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"counters": 64}, {"max_events": 5000}, {"keep_duplicates": True}, {"mechanism": "pure"}]
+)
+def test_a_public_domain_protects_users_by_noise_for_all_their_rows(more, tmp_path, capsys):
+    options = {**DOMAIN, **more}
+    release = hc.top(TABLE, column="key", **{"user": "user", **BUDGET, **options})
+    assert (release.guarantee.unit.name, release.guarantee.delta) == ("user", 0.0)
+    assert release.guarantee.mechanism.endswith("for groups of 2 rows")
+    assert release.guarantee.parameters["row_epsilon"] == pytest.approx(0.5)
+    note = "Route group: noise for 2 rows of a user together on every key of the domain."
+    assert note in release.notes
+    assert hc.verify(release.to_json().encode()).holds
+    assert main(words(options, tmp_path)) == 0
+    assert note in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_help_says_that_a_domain_holds_for_users_too(capsys):
+    assert main(["top", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "requires --delta 0; with --user the noise is for all rows of a user together." in said
+
+
+def test_count_sketches_of_users_name_the_way_out(capsys, tmp_path):
+    with pytest.raises(ParameterError) as refused:
+        hc.oracle(TABLE, column="key", user="user", max_keys=2, kind="count-sketch", **BUDGET)
+    sentence = "kind must be count-min with user: the signs of count-sketch would cancel within a user."
+    assert str(refused.value) == sentence
+    (tmp_path / "rows.csv").write_text("user,key\n1,a\n")
+    asked = ["oracle", "build", str(tmp_path / "rows.csv"), "--column", "key", "--user", "user"]
+    more = ["--max-keys", "2", "--kind", "count-sketch", "-o", str(tmp_path / "o.hc")]
+    assert main([*asked, *more, "--epsilon", "1", "--delta", "1e-6"]) != 0
+    assert capsys.readouterr().err == f"--{sentence}\n"
