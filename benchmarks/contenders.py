@@ -54,13 +54,13 @@ def load_keys(path: str) -> Any:
 
 
 def space_saving(task: Task) -> Run:
-    from hushcount.sketches.space_saving import SpaceSaving
+    from hushcount.sketches.counters import SpaceSaving
 
     return _sketch(task, SpaceSaving)
 
 
 def misra_gries(task: Task) -> Run:
-    from hushcount.sketches.misra_gries import MisraGries
+    from hushcount.sketches.counters import MisraGries
 
     return _sketch(task, MisraGries)
 

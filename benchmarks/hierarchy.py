@@ -26,8 +26,8 @@ from pyarrow import parquet
 from benchmarks.worker import megabytes
 from hushcount.mechanisms.hierarchy.chains import calibrate
 from hushcount.privacy import Budget
+from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.levels import HierarchySketch
-from hushcount.sketches.space_saving import SpaceSaving
 
 EVENTS, TEXTS, COUNTERS, ROUNDS = 4_000_000, 1_000_000, 4096, 3
 LONGEST = 129  # tests of a path of height 128

@@ -17,8 +17,8 @@ from benchmarks.data import scrambled, zipf
 from hushcount.jobs.release import release
 from hushcount.noise.bits import Bits
 from hushcount.releases.release import Release
+from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.exact import Exact
-from hushcount.sketches.space_saving import SpaceSaving
 
 EVENTS = 1_000_000
 EXPONENT = 1.2

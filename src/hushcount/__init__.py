@@ -31,13 +31,12 @@ if TYPE_CHECKING:
     from hushcount.releases.release import Release
     from hushcount.releases.stored.reading import read_release
     from hushcount.releases.tree import TreeRelease
+    from hushcount.sketches.counters import MisraGries, SpaceSaving
     from hushcount.sketches.exact import Exact
     from hushcount.sketches.kinds import load
     from hushcount.sketches.levels import HierarchySketch
     from hushcount.sketches.linear import CountMin, CountSketch
-    from hushcount.sketches.misra_gries import MisraGries
-    from hushcount.sketches.space_saving import SpaceSaving
-    from hushcount.sketches.user_misra_gries import UserMisraGries
+    from hushcount.sketches.users import UserMisraGries
 
 __version__ = "0.1.0"
 
@@ -54,12 +53,12 @@ _NAMES: Registry[object] = Registry(
         "HierarchySketch": "hushcount.sketches.levels:HierarchySketch",
         "IntegerRange": "hushcount.keys.domains:IntegerRange",
         "Ledger": "hushcount.jobs.trust.ledger:BudgetLedger",
-        "MisraGries": "hushcount.sketches.misra_gries:MisraGries",
+        "MisraGries": "hushcount.sketches.counters:MisraGries",
         "Oracle": "hushcount.releases.oracle:Oracle",
         "Release": "hushcount.releases.release:Release",
-        "SpaceSaving": "hushcount.sketches.space_saving:SpaceSaving",
+        "SpaceSaving": "hushcount.sketches.counters:SpaceSaving",
         "TreeRelease": "hushcount.releases.tree:TreeRelease",
-        "UserMisraGries": "hushcount.sketches.user_misra_gries:UserMisraGries",
+        "UserMisraGries": "hushcount.sketches.users:UserMisraGries",
         "add_releases": "hushcount.releases.added:add_releases",
         "audit": "hushcount.audit.check:audit",
         "keys": "hushcount.jobs.keys:keys",

@@ -226,7 +226,7 @@ def test_permission_of_a_file(put, monkeypatch):
     def denied(*_):
         raise PermissionError(13, "secret")
 
-    monkeypatch.setattr("hushcount.sources.formats.paths.file_input", denied)
+    monkeypatch.setattr("hushcount.sources.formats.files.file_input", denied)
     assert refusal(put("a.csv", b"url\nsecret\n")) == "a.csv cannot be read: permission denied."
 
 

@@ -15,7 +15,7 @@ from hushcount.cli.main import main
 from hushcount.files.fingerprint import ASSUMED_DISJOINT
 from hushcount.releases.views import plots
 from hushcount.signals import SIGNALS
-from hushcount.sketches.space_saving import SpaceSaving
+from hushcount.sketches.counters import SpaceSaving
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 TREE = ("tree", "in.csv", "--column", "item", "--hierarchy", "path/2", "--threshold", "100", *BUDGET)

@@ -6,7 +6,7 @@ import pytest
 import hushcount as hc
 from hushcount.jobs.exact import CountsOnDisk
 from hushcount.privacy import RESULT_ROW, USER
-from hushcount.sketches.tracked import TrackedSketch
+from hushcount.sketches.linear import TrackedSketch
 from hushcount.sources.open import open_source
 
 SKETCHES = {

@@ -15,7 +15,6 @@ OTHERS = {
     "keys/memory.py",
     "keys/objects.py",
     "sketches/table.py",
-    "sources/in_domain.py",
     "stores/duckdb.py",
 }
 

@@ -12,10 +12,9 @@ import pytest
 
 from hushcount.errors import SketchFileError
 from hushcount.files.container import MAGIC, VERSION
+from hushcount.sketches.counters import MisraGries, SpaceSaving
 from hushcount.sketches.exact import Exact
 from hushcount.sketches.kinds import load
-from hushcount.sketches.misra_gries import MisraGries
-from hushcount.sketches.space_saving import SpaceSaving
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

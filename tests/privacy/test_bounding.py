@@ -54,7 +54,7 @@ def test_noise_for_one_row_is_refuted(rows: int) -> None:
 def bounded(rows: list[tuple[int, int]], bound: bounding.Bound) -> list[tuple[int, int]]:
     users, keys = zip(*rows, strict=True) if rows else ((), ())
     table = pa.table({"user": pa.array(users, pa.int64()), "key": pa.array(keys, pa.int64())})
-    kept = bounding.BoundedUsers(open_source(table, column="key", user="user"), bound).batches()
+    kept = bounding.bounded_users(open_source(table, column="key", user="user"), bound)
     return [pair for users, keys in kept for pair in zip(users.to_pylist(), keys.to_pylist(), strict=True)]
 
 

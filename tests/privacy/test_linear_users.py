@@ -22,7 +22,8 @@ from hushcount.mechanisms.linear.cells import CellSizes, NoisyCells
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget, unwarned
-from hushcount.sketches.linear import CountMin, UserCountMin
+from hushcount.sketches.linear import CountMin
+from hushcount.sketches.users import UserCountMin
 from hushcount.sources.duckdb.bounding import DistinctPairs
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "users.json").read_text())

@@ -30,7 +30,7 @@ from hushcount.mechanisms.users import GroupRelease
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, Budget
 from hushcount.shapes import Shards
 from hushcount.sketches.leaves import count_leaves
-from hushcount.sketches.tracked import TrackedSketch
+from hushcount.sketches.linear import TrackedSketch
 from hushcount.sources.source import Batch
 from hushcount.testing import seeded
 

@@ -18,7 +18,7 @@ from tests import reference
 from hushcount.hierarchies.base import MARKER, ROOT, Hierarchy, IntegerHierarchy
 from hushcount.hierarchies.parents import parent_function
 from hushcount.hierarchies.registry import parse_hierarchy
-from hushcount.keys.composite import encode
+from hushcount.keys.arrays import encode_rows as encode
 from hushcount.shapes import LeafCounts
 from hushcount.sketches.leaves import (
     HeavyNodes,

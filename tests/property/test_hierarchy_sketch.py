@@ -16,9 +16,9 @@ from tests.property.streams import batches, check_invariants, numbers, table_of
 from hushcount.hierarchies.base import good_leaves
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.sketches._kernels.levels import BLOCK_OF_LEAVES
+from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.kinds import load
 from hushcount.sketches.levels import HierarchySketch
-from hushcount.sketches.space_saving import SpaceSaving
 
 SEEDED = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 Stream = list[str]

@@ -196,7 +196,7 @@ TYPED = [
 @pytest.mark.parametrize("library", ["arrow", "table", "polars", "pandas", "reader", "lazy"])
 @pytest.mark.parametrize("gone", range(4))
 def test_typed_data(array, library, gone, monkeypatch):
-    monkeypatch.setattr("hushcount.sources.duckdb.by_hash.fresh_key", lambda: b"k" * 16)
+    monkeypatch.setattr("hushcount.sources.duckdb.counted.fresh_key", lambda: b"k" * 16)
     table = pa.table({"a": array})
     makers = {
         "arrow": lambda rows: rows.column("a"),

@@ -24,10 +24,9 @@ from tests.property.streams import (
 )
 
 from hushcount.sketches._kernels import table as layout
+from hushcount.sketches.counters import MisraGries, SpaceSaving
 from hushcount.sketches.exact import Exact
 from hushcount.sketches.kinds import load
-from hushcount.sketches.misra_gries import MisraGries
-from hushcount.sketches.space_saving import SpaceSaving
 from hushcount.sketches.table import CounterTable, Rule
 
 VECTORS = json.loads(Path(__file__).parents[1].joinpath("vectors/space_saving.json").read_text())[

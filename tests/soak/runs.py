@@ -32,7 +32,7 @@ import hushcount.cli.main
 from hushcount.__main__ import main
 from hushcount.files.atomic import Outputs
 from hushcount.jobs import checkpoints
-from hushcount.sketches.space_saving import SpaceSaving
+from hushcount.sketches.counters import SpaceSaving
 checkpoints.SECONDS = 0.0
 def telling(kind, name):
     call = getattr(kind, name)

@@ -31,8 +31,7 @@ from hushcount.shapes import (
 )
 from hushcount.sketches.leaves import count_leaves
 from hushcount.sketches.levels import HierarchySketch
-from hushcount.sketches.linear import CountMin, CountSketch
-from hushcount.sketches.tracked import TrackedSketch
+from hushcount.sketches.linear import CountMin, CountSketch, TrackedSketch
 from hushcount.testing import SeededBits
 
 BUDGET = Budget(1.0, 1e-6)

@@ -85,7 +85,8 @@ class Contents:
 
 def encode(contents: Contents) -> bytes:
     """Return the bytes of a file with these contents."""
-    little = {name: _little(array) for name, array in contents.arrays.items()}
+    arrays = contents.arrays.items()
+    little = {name: array.astype(array.dtype.newbyteorder("<"), copy=False) for name, array in arrays}
     header = {
         "kind": contents.kind,
         "fields": contents.fields,
@@ -207,10 +208,6 @@ def _array(kind: str, body: memoryview, length: int) -> npt.NDArray[np.generic]:
 
     dtype = np.dtype(kind)
     return np.frombuffer(body, dtype, length).astype(dtype.newbyteorder("="))
-
-
-def _little(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 def type_to_text(kind: pa.DataType | None) -> str | None:

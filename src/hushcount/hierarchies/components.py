@@ -185,9 +185,9 @@ def columns(names: str | Sequence[str]) -> ComponentHierarchy:
     shown as whole numbers, a date as its days since 1970; those of one column alone as their text. Malformed
     are values with a zero byte, or of the byte 0xff alone.
 
-    >>> from hushcount.keys.composite import encode
+    >>> from hushcount.keys.arrays import encode_rows
     >>> hierarchy = columns(["country", "region"])
-    >>> leaves = hierarchy.leaves(encode([pa.array(["de"]), pa.array(["Hesse"])]))
+    >>> leaves = hierarchy.leaves(encode_rows([pa.array(["de"]), pa.array(["Hesse"])]))
     >>> hierarchy.labels(leaves, [2]).to_pylist()
     ['de > Hesse']
     """

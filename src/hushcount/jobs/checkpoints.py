@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
 
 import pyarrow as pa
 
@@ -19,15 +18,13 @@ from hushcount import signals
 from hushcount.accounting.windows import TimeWindow
 from hushcount.errors import DataError, ParameterError, SketchFileError
 from hushcount.files.atomic import PathLike, check_writable, replace_verified
-from hushcount.files.container import Contents, Fields
+from hushcount.files.container import Fields
 from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, PrivacyUnit, check_count
-from hushcount.shapes import Sketch
+from hushcount.sketches.base import SavedSketch
 from hushcount.sketches.kinds import load_with_position
-from hushcount.sources.windowed import WindowedSource
-
-if TYPE_CHECKING:
-    from hushcount.sources.source import Source
+from hushcount.sources.source import Source
+from hushcount.sources.wrapped import WindowedSource
 
 SECONDS = 10.0
 UNITS = {unit.name: unit for unit in (EVENT, USER, RESULT_ROW, STREAM_ROW)}
@@ -129,34 +126,6 @@ class Position:
 NOWHERE = Origin(KeyColumns.of(None, "auto"), EVENT, ())
 
 
-class Resumable(Sketch, Protocol):
-    """A sketch that can be written to a file, and described to its owner."""
-
-    id: str
-
-    @property
-    def key_type(self) -> pa.DataType | None:
-        """The Arrow type of the keys; None before the first."""
-        ...
-
-    @property
-    def error_bound(self) -> int:
-        """How far estimates may lie from the truth."""
-        ...
-
-    def contents(self) -> Contents:
-        """Return what is written to a file."""
-        ...
-
-    def to_bytes(self, position: Fields | None = None) -> bytes:
-        """Return the bytes of a file, with the position in the source."""
-        ...
-
-    def save(self, path: PathLike, position: Fields | None = None) -> None:
-        """Write these bytes to a file that only its owner may read."""
-        ...
-
-
 @dataclass(slots=True)
 class Checkpoint:
     """A file that is written every few seconds of work and when a run is stopped."""
@@ -172,7 +141,7 @@ class Checkpoint:
         check_writable(path)
         return cls(Path(path))
 
-    def restore(self) -> tuple[Resumable, Position] | None:
+    def restore(self) -> tuple[SavedSketch, Position] | None:
         """Return the sketch and position of a run that was stopped, if there is one."""
         if not self.path.exists():
             return None
@@ -181,9 +150,9 @@ class Checkpoint:
             raise ParameterError(f"{self.path} is a sketch file without a position, not a checkpoint.")
         position = Position.from_dict(values, str(self.path))
         signals.leaves(self._promise)
-        return cast(Resumable, sketch), position
+        return sketch, position
 
-    def save(self, sketch: Resumable, position: Position) -> None:
+    def save(self, sketch: SavedSketch, position: Position) -> None:
         """Replace the file by this sketch and position, once they have been found whole."""
         with signals.held():
             data = sketch.to_bytes(position=position.to_dict())
@@ -215,7 +184,9 @@ def check_resumable(fingerprint: str) -> None:
         )
 
 
-def check_same(path: Path, stopped: tuple[Resumable, Position], fresh: Resumable, fingerprint: str) -> None:
+def check_same(
+    path: Path, stopped: tuple[SavedSketch, Position], fresh: SavedSketch, fingerprint: str
+) -> None:
     """Raise unless a stopped run had the same data, column and sketch as this one."""
     sketch, position = stopped
     if position.fingerprint != fingerprint:
@@ -230,10 +201,10 @@ def check_same(path: Path, stopped: tuple[Resumable, Position], fresh: Resumable
         )
 
 
-def _settings(sketch: Resumable) -> tuple[object, ...]:
+def _settings(sketch: SavedSketch) -> tuple[object, ...]:
     """Return what two sketches must share for one to continue the other: all that no data changes."""
     from hushcount.sketches.levels import HierarchySketch
-    from hushcount.sketches.tracked import TrackedSketch
+    from hushcount.sketches.linear import TrackedSketch
 
     public = replace(sketch.public(), unit=EVENT)
     if isinstance(sketch, HierarchySketch):

@@ -22,7 +22,7 @@ from hushcount.jobs.run import Run, TableAsk, check_length
 from hushcount.mechanisms.histograms.chosen import LARGEST_BOUND, WIDER, ChosenBound, RankedCounts, bounds
 from hushcount.privacy import EVENT, USER, PrivacyUnit
 from hushcount.shapes import ExactCounts, Public
-from hushcount.sources.duckdb.counted import CountedByBound, CountedKeys
+from hushcount.sources.duckdb.counted import counted_by_bound, counted_keys
 from hushcount.sources.source import Batch, Source
 
 MOST_PLACES = WIDER * LARGEST_BOUND
@@ -82,7 +82,7 @@ class CountsOnDisk(_OnDisk):
 
     def read(self, source: Source, progress: Progress | None) -> None:
         """Read and count all rows; `progress` is called with the bytes read so far and in all."""
-        blocks = CountedKeys(source).batches(self.telling(source, progress))
+        blocks = counted_keys(source, self.telling(source, progress))
         first = list(islice(blocks, 1))  # all rows have been read once there is a block
         self._blocks = chain(first, blocks)
 
@@ -120,7 +120,7 @@ class RankedOnDisk(_OnDisk):
     def read(self, source: Source, progress: Progress | None) -> None:
         """Read and count all rows; `progress` is called with the bytes read so far and in all."""
         writer = None
-        for batch in CountedByBound(source, bounds()).batches(self.telling(source, progress)):
+        for batch in counted_by_bound(source, bounds(), self.telling(source, progress)):
             if self._file is None or writer is None:
                 self._file = TemporaryFile()  # noqa: SIM115
                 writer = pa.ipc.new_stream(self._file, batch.schema)

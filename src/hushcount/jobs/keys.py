@@ -25,7 +25,7 @@ from hushcount.releases.key_list import KEYS_ONLY, KeyList
 from hushcount.releases.release import Release
 from hushcount.shapes import KeySets, Public, Sketch
 from hushcount.sources.duckdb.bounding import DistinctPairs
-from hushcount.sources.duckdb.key_sets import KeptSets
+from hushcount.sources.duckdb.counted import KeptSets
 
 LARGEST = 1000
 

@@ -25,9 +25,10 @@ from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.shapes import LeafCounts, NodeCounts, Public
 from hushcount.sketches.leaves import leaf_batches
-from hushcount.sketches.user_misra_gries import UserRows, WaitingRows
-from hushcount.sources.duckdb.leaves import CountedLeaves, counted_users
-from hushcount.sources.source import Batch, Source, WrappedSource
+from hushcount.sketches.users import UserRows, WaitingRows
+from hushcount.sources.duckdb.counted import counted_leaves, counted_users
+from hushcount.sources.source import Batch, Source
+from hushcount.sources.wrapped import WrappedSource
 
 if TYPE_CHECKING:
     from hushcount.mechanisms.hierarchy.tree import TreeMechanism
@@ -64,8 +65,8 @@ class SortedLeaves:
             if progress is not None:
                 progress(batch.bytes_read, source.size)
 
-        counted = CountedLeaves(source, self._leaves, self.hierarchy.leaf_type)
-        batches = leaf_batches(self.hierarchy, counted.batches(tell))
+        counted = counted_leaves(source, self._leaves, self.hierarchy.leaf_type, tell)
+        batches = leaf_batches(self.hierarchy, counted)
         first = list(islice(batches, 1))  # all rows have been read once there is a batch
         self._sorted = chain(first, batches)
 

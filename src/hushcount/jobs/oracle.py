@@ -30,7 +30,8 @@ from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.views.report_files import check_files
 from hushcount.sketches.cells import LinearSketch
-from hushcount.sketches.linear import CountMin, CountSketch, UserCountMin
+from hushcount.sketches.linear import CountMin, CountSketch
+from hushcount.sketches.users import UserCountMin
 
 DEPTH, WIDTH = 5, 1 << 16
 DECLARED = {"int": pa.int64(), "text": pa.string()}

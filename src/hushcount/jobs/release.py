@@ -215,7 +215,7 @@ def _planned_tree(mechanism: LevelFloorRelease, spending: Spending) -> RunPlan |
 
 def shape_of(sketch: Sketch | Sequence[Sketch]) -> Shape:
     """Return the summary of a sketch, or of several sketches of disjoint data."""
-    from hushcount.sketches.shards import shards_of
+    from hushcount.sketches.merged import shards_of
 
     if isinstance(sketch, MANY):
         return shards_of(sketch)

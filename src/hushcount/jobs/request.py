@@ -12,18 +12,16 @@ from hushcount.hierarchies.registry import COLUMNS, PARENTS, parse_hierarchy
 from hushcount.jobs.trust.spending import Spending
 from hushcount.keys.plain import MAX_KEY_BYTES, KeyLimit
 from hushcount.privacy import EVENT, USER, PrivacyUnit, check_count
-from hushcount.sources.bounded import BoundedSource
-from hushcount.sources.in_domain import SourceInDomain, readable_type
 from hushcount.sources.open import open_source
 from hushcount.sources.source import Source
-from hushcount.sources.windowed import WindowedSource
+from hushcount.sources.wrapped import BoundedSource, SourceInDomain, WindowedSource, readable_type
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
     from hushcount.jobs.users import UserSettings
     from hushcount.keys.domains import Domain
     from hushcount.keys.memory import Data
-    from hushcount.sources.duckdb.bounding import Bound
+    from hushcount.sources.duckdb.bounding import UserBound
 
 Progress = Callable[[int, int | None], None]
 
@@ -48,7 +46,7 @@ class Request(Spending):
     user: str | None = None
     domain: Domain | None = None
     ordered: bool = True
-    bound: Bound | None = None
+    bound: UserBound | None = None
     with_users: bool = False
     progress: Progress | None = None
     padded: bool = False

@@ -16,7 +16,7 @@ from hushcount import signals
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, refuse_same
 from hushcount.files.fingerprint import content_digest
-from hushcount.jobs.checkpoints import Checkpoint, Origin, Position, Resumable, check_resumable, check_same
+from hushcount.jobs.checkpoints import Checkpoint, Origin, Position, check_resumable, check_same
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.settings import SHOWN_ONLY, ReleaseSettings, Settings
 from hushcount.mechanisms.registry import prepare
@@ -24,8 +24,8 @@ from hushcount.mechanisms.total import TotalRelease, WithTotal
 from hushcount.noise.bits import Bits, system_bits
 from hushcount.privacy import warn_of_few
 from hushcount.releases.accuracy import EVENTS, Counted
-from hushcount.sources.bounded import BoundedSource
 from hushcount.sources.source import Batch, Source
+from hushcount.sources.wrapped import BoundedSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hushcount.jobs.trust.spending import Recorded
     from hushcount.releases.release import Release
     from hushcount.shapes import Public, Shape, Sketch
+    from hushcount.sketches.base import SavedSketch
 
 # What of a request decides which keys there are; the rest says where the data lie and how they are read.
 ASKED = ("column", "format", "key_type", "sql", "max_key_bytes", "on_bad", "user", "bound", "padded")
@@ -71,7 +72,7 @@ class Run:
     def save(self) -> None:
         """Write the checkpoint, unless a batch is counted in part."""
         if self.checkpoint is not None and not self.broken:
-            self.checkpoint.save(cast("Resumable", self.sketch), self.position())
+            self.checkpoint.save(cast("SavedSketch", self.sketch), self.position())
 
     def _count(self, progress: Progress | None) -> None:
         """Count batch after batch; a signal waits until a batch is counted whole."""
@@ -285,7 +286,7 @@ def open_run(
     if kept is not None:
         check_resumable(source.fingerprint)
         if stopped is not None:
-            check_same(kept.path, stopped, cast("Resumable", sketch), source.fingerprint)
+            check_same(kept.path, stopped, cast("SavedSketch", sketch), source.fingerprint)
             reading.sketch, reading.rows = stopped[0], stopped[1].rows
     reading.sketch.unit = source.unit
     return reading

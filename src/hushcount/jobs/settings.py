@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from hushcount.accounting.zcdp import zcdp_budget
 from hushcount.errors import ParameterError
@@ -32,16 +32,17 @@ from hushcount.privacy import (
 )
 from hushcount.releases.views.report_files import NO_FILES, check_files, write_files
 from hushcount.sketches import kinds
-from hushcount.sketches.tracked import TrackedSketch
-from hushcount.sources.in_domain import read_domain
+from hushcount.sketches.linear import TrackedSketch
+from hushcount.sources.open import read_domain
 
 if TYPE_CHECKING:
-    from hushcount.jobs.checkpoints import Origin, Resumable
+    from hushcount.jobs.checkpoints import Origin
     from hushcount.keys.domains import Domain
     from hushcount.keys.memory import Data
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
     from hushcount.shapes import Sketch
+    from hushcount.sketches.base import SavedSketch
 
 COUNTERS = 131072
 ONE_BUDGET = "Give either epsilon, or rho, which is for Gaussian noise, but not both."
@@ -276,10 +277,9 @@ def kind_for(mechanism: str | None) -> str:
     return kind if kind in KINDS else KINDS[0]
 
 
-def new_sketch(kind: str, counters: int) -> Resumable:
+def new_sketch(kind: str, counters: int) -> SavedSketch:
     """Return an empty sketch of a stream; exact counts have no counters to limit."""
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {kind}.")
     check_count("counters", counters, least=2)
-    made = kinds.new(kind) if kind == "exact" else kinds.new(kind, counters=counters)
-    return cast("Resumable", made)
+    return kinds.new(kind) if kind == "exact" else kinds.new(kind, counters=counters)

@@ -12,7 +12,7 @@ from hushcount.errors import DataError, NotProvedError, ParameterError
 from hushcount.files.atomic import PathLike, check_writable, refuse_same
 from hushcount.files.container import ORACLE, read
 from hushcount.files.fingerprint import check_disjoint, content_digest
-from hushcount.jobs.checkpoints import NOWHERE, Origin, Position, Resumable
+from hushcount.jobs.checkpoints import NOWHERE, Origin, Position
 from hushcount.jobs.choices import KINDS, USER_KINDS
 from hushcount.jobs.release import Released, shape_of
 from hushcount.jobs.request import Progress, Request, kept_sentence
@@ -30,13 +30,12 @@ from hushcount.shapes import ExactCounts, LevelCounters, Shape, Sketch
 from hushcount.sketches import kinds
 from hushcount.sketches.base import SavedSketch
 from hushcount.sketches.cells import LinearSketch
+from hushcount.sketches.counters import StreamCounters
 from hushcount.sketches.exact import Exact
 from hushcount.sketches.kinds import load_with_position
 from hushcount.sketches.levels import HierarchySketch
 from hushcount.sketches.merged import HeldSketch
-from hushcount.sketches.space_saving import StreamCounters
-from hushcount.sources.bounded import BoundedSource
-from hushcount.sources.in_domain import check_keys
+from hushcount.sources.wrapped import BoundedSource, check_keys
 
 if TYPE_CHECKING:
     from hushcount.releases.tree import TreeRelease
@@ -61,7 +60,7 @@ def write_sketch(
         run = open_run(request, sketch, checkpoint, [output])
         run.count(progress)
         with signals.held():
-            counted = cast(Resumable, run.sketch)
+            counted = cast("SavedSketch", run.sketch)
             counted.save(output, position=_finished_position(run, request).to_dict())
             if run.checkpoint is not None:
                 run.checkpoint.remove()
@@ -75,13 +74,13 @@ def sketch_request(values: Mapping[str, object], kind: str) -> Request:
     return replace(request.of_users(users), with_users=kind not in KINDS)
 
 
-def _empty(request: Request, kind: str, counters: int) -> Resumable:
+def _empty(request: Request, kind: str, counters: int) -> SavedSketch:
     """Return an empty sketch of a kind that can count what is asked for."""
     if kind not in USER_KINDS or kind in KINDS:
         return new_sketch(kind, counters)
     if request.bound is None:
         raise ParameterError(f"kind {kind} counts users, so it needs user, a column.")
-    return cast(Resumable, kinds.new(kind, counters=counters))
+    return kinds.new(kind, counters=counters)
 
 
 def _finished_position(run: Run, request: Request) -> Position:
@@ -103,7 +102,7 @@ def merge_sketches(paths: Sequence[PathLike], output: PathLike) -> str:
     refuse_same([output], paths)
     sketches, origin, _ = _opened_together(paths)
     first, *others = sketches
-    merged: SavedSketch = cast("SavedSketch", first)
+    merged: SavedSketch = first
     for other in others:
         if not isinstance(merged, Exact | HeldSketch | StreamCounters | LinearSketch | HierarchySketch):
             raise NotProvedError(
@@ -117,7 +116,7 @@ def merge_sketches(paths: Sequence[PathLike], output: PathLike) -> str:
     return assumed
 
 
-def _opened_together(paths: Sequence[PathLike]) -> tuple[list[Resumable], Origin, tuple[str, ...]]:
+def _opened_together(paths: Sequence[PathLike]) -> tuple[list[SavedSketch], Origin, tuple[str, ...]]:
     """Return sketches of the same columns and unit, where they came from, and what must be assumed."""
     opened = [_finished(path) for path in paths]
     sketches, origins = [sketch for sketch, _, _ in opened], [origin for _, origin, _ in opened]
@@ -192,7 +191,7 @@ def _shape(sketch: Sketch | list[Sketch]) -> Shape:
     return ExactCounts([(counts.keys, counts.counts)], sketch.unit.rows, sketch.unit)
 
 
-def _finished(path: PathLike) -> tuple[Resumable, Origin, str]:
+def _finished(path: PathLike) -> tuple[SavedSketch, Origin, str]:
     """Return the sketch of a finished run, where it came from, and the fingerprint of its data."""
     sketch, position = _opened(path)
     if position is None:
@@ -202,11 +201,11 @@ def _finished(path: PathLike) -> tuple[Resumable, Origin, str]:
     return sketch, position.origin, position.fingerprint
 
 
-def _opened(path: PathLike) -> tuple[Resumable, Position | None]:
+def _opened(path: PathLike) -> tuple[SavedSketch, Position | None]:
     """Return the sketch of a file, and how far it has read its source, if that is known."""
     sketch, values = load_with_position(path)
     position = None if values is None else Position.from_dict(values, str(path))
-    return cast(Resumable, sketch), position
+    return sketch, position
 
 
 def inspect_sketch(path: PathLike) -> dict[str, object]:
@@ -244,7 +243,7 @@ def is_oracle(path: PathLike) -> bool:
     return read(path).kind == ORACLE
 
 
-def _error_bound(sketch: Resumable) -> int | None:
+def _error_bound(sketch: SavedSketch) -> int | None:
     """Return how far estimates are off; None if a part of a stream has no estimates."""
     try:
         return int(sketch.error_bound)

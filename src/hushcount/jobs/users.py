@@ -19,9 +19,9 @@ from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, exact_routes, 
 from hushcount.privacy import LARGEST_COUNT, USER, Budget, check_count
 from hushcount.releases.accuracy import Counted
 from hushcount.shapes import Sketch
-from hushcount.sketches.space_saving import SpaceSaving
-from hushcount.sketches.user_misra_gries import UserMisraGries
-from hushcount.sources.duckdb.bounding import AllRows, Bound, DistinctPairs, PlacedPairs
+from hushcount.sketches.counters import SpaceSaving
+from hushcount.sketches.users import UserMisraGries
+from hushcount.sources.duckdb.bounding import AllRows, DistinctPairs, PlacedPairs, UserBound
 
 Asked = TypeVar("Asked", bound=Request)
 ROUTES = {
@@ -104,7 +104,7 @@ class UserSettings:
         """What a count is a number of."""
         return "users" if self.counts_users else "rows"
 
-    def bound(self) -> Bound:
+    def bound(self) -> UserBound:
         """What is kept of a user."""
         if self.auto:
             raise ParameterError("max_keys = auto is for exact counts of a table; give a number here.")
@@ -127,7 +127,7 @@ class UserPlan:
 
     settings: ReleaseSettings
     users: UserSettings
-    bound: Bound
+    bound: UserBound
     route: Route
     others: tuple[Route, ...] = ()
 
@@ -144,7 +144,7 @@ class UserPlan:
 
     def _empty(self, counters: int) -> UserMisraGries | CountsOnDisk | SpaceSaving:
         if self.route.name == PAMG:
-            from hushcount.sketches.user_misra_gries import UserMisraGries
+            from hushcount.sketches.users import UserMisraGries
 
             return UserMisraGries(counters=counters)
         if self.route.name == EXACT:
@@ -206,7 +206,7 @@ def for_table(settings: ReleaseSettings) -> Budget:
     return settings.budget if share is None else rest_of(settings.budget, share)
 
 
-def _exact(settings: ReleaseSettings, bound: Bound, min_users: int | None) -> list[Route]:
+def _exact(settings: ReleaseSettings, bound: UserBound, min_users: int | None) -> list[Route]:
     """Return the best way to release exact counts by the mechanism that is named, or by any."""
     named: list[Route] = []
     with suppress(ParameterError):  # no noise of that size can be drawn
@@ -256,7 +256,9 @@ def routes_for(settings: ReleaseSettings, largest: int, counters: int) -> list[R
     return []
 
 
-def chosen_plan(settings: ReleaseSettings, user: UserSettings, bound: Bound, routes: list[Route]) -> UserPlan:
+def chosen_plan(
+    settings: ReleaseSettings, user: UserSettings, bound: UserBound, routes: list[Route]
+) -> UserPlan:
     """Return the plan of the first of the routes that are possible, in this order."""
     if not routes:
         raise ParameterError(

@@ -1,17 +1,26 @@
-"""Keys on their way into a kernel and back: 64-bit words, or bytes with offsets."""
+"""Keys as they are kept, and back.
+
+Kernels keep them as 64-bit words or as bytes with offsets, DuckDB as whole numbers or bytes.
+
+A key of several columns is bytes: for each value its length in digits, a colon, and its bytes; a missing
+value, where it is kept, is a minus sign and a colon.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from hushcount.compiled.arrays import Counts, Octets, Words
+from hushcount.compiled.arrays import Counts, Mask, Octets, Words
 from hushcount.errors import KeyTypeError
 
-_STORAGE = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
+MISSING = b"-:"  # a value of a key of several columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +63,9 @@ def from_kernel(keys: Keys, kind: pa.DataType) -> pa.Array:
     """Return the Arrow array of keys that a kernel stored."""
     if isinstance(keys, ByteKeys):
         return _array_of_bytes(keys, kind)
-    if pa.types.is_boolean(kind):
-        return pa.array(keys.astype(bool))
     if kind == pa.uint64():
         return pa.array(keys)
-    storage = _STORAGE[kind.bit_width]
-    signed = keys.view(np.int64)
-    if pa.types.is_unsigned_integer(kind):
-        return pa.array(signed).cast(kind)
-    return pa.array(signed).cast(storage).view(kind)
+    return pa.array(keys.view(np.int64)).cast(number_type(kind)).cast(kind)
 
 
 def sum_by_key(keys: list[pa.Array], counts: list[Counts]) -> tuple[pa.Array, Counts]:
@@ -71,6 +74,37 @@ def sum_by_key(keys: list[pa.Array], counts: list[Counts]) -> tuple[pa.Array, Co
     summed = table.group_by("key").aggregate([("count", "sum")])
     whole = pa.concat_arrays([pa.array([], summed["key"].type), *summed["key"].chunks])
     return whole, np.asarray(summed["count_sum"].to_numpy(), np.int64)
+
+
+def changes(values: pa.Array, last: pa.Scalar | None) -> Mask:
+    """Return where a value differs from the one before it; `last` came before the first.
+
+    >>> changes(pa.array(["a", "a", "b"]), pa.scalar("a")).tolist()
+    [False, False, True]
+    """
+    differ = np.ones(len(values), np.bool_)
+    if len(values):
+        differ[1:] = pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False)
+        differ[0] = last is None or not last.equals(values[0])
+    return differ
+
+
+def number_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the whole numbers that stand for values: days, ticks, 0 or 1."""
+    if pa.types.is_integer(kind):
+        return kind
+    if pa.types.is_boolean(kind):
+        return pa.uint8()
+    return pa.int32() if kind.bit_width == 32 else pa.int64()
+
+
+def stored(column: pa.Array) -> pa.Array:
+    """Return values as whole numbers or bytes, which DuckDB gives back exactly; a cast restores them.
+
+    >>> stored(pa.array(["é"])).to_pylist()
+    [b'\\xc3\\xa9']
+    """
+    return column.cast(pa.binary() if is_bytes(held_as(column.type)) else number_type(column.type))
 
 
 def _same_family(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -86,14 +120,9 @@ def _same_family(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _words_of(array: pa.Array) -> Words:
     """Return whole numbers, dates and times as 64-bit words: their value, or its two's complement."""
-    kind = array.type
-    if pa.types.is_boolean(kind):
-        array = array.cast(pa.int64())
-    elif kind == pa.uint64():
+    if array.type == pa.uint64():
         return np.asarray(array.to_numpy(zero_copy_only=True), np.uint64)
-    elif not pa.types.is_integer(kind):
-        array = array.view(_STORAGE[kind.bit_width])
-    signed = array.cast(pa.int64()).to_numpy(zero_copy_only=True)
+    signed = array.cast(number_type(array.type)).cast(pa.int64()).to_numpy(zero_copy_only=True)
     return np.asarray(signed.view(np.uint64))
 
 
@@ -120,3 +149,59 @@ def _array_of_bytes(keys: ByteKeys, kind: pa.DataType) -> pa.Array:
         pa.large_binary(), len(keys), [None, pa.py_buffer(offsets), pa.py_buffer(keys.data)]
     )
     return array.cast(kind) if not pa.types.is_string(kind) else array.cast(pa.large_string()).cast(kind)
+
+
+def encode_rows(columns: Sequence[pa.Array], padded: bool = False) -> pa.Array:
+    """Return one binary key per row, different for different rows; rows with a null are dropped.
+
+    If `padded`, only rows without any value are dropped, and a null among others is written as missing.
+
+    >>> encode_rows([pa.array(["a", None, "b:"]), pa.array([10, 2, 3])]).to_pylist()
+    [b'1:a2:10', b'2:b:1:3']
+    """
+    valid = reduce(pc.or_ if padded else pc.and_, [column.is_valid() for column in columns])
+    parts = [_written(_as_bytes(column.filter(valid))) for column in columns]
+    return pc.binary_join_element_wise(*parts, pa.scalar(b""))
+
+
+def _written(values: pa.Array) -> pa.Array:
+    """Return each value behind its length."""
+    sizes = _digits(pc.binary_length(values))
+    written = pc.binary_join_element_wise(sizes, values, pa.scalar(b":"))
+    return pc.fill_null(written, pa.scalar(MISSING, written.type)) if written.null_count else written
+
+
+def decode_rows(keys: pa.Array, names: Sequence[str], types: Sequence[pa.DataType]) -> pa.Table:
+    """Return the columns that `encode_rows` was given, with their types."""
+    rows = [tuple(_values(key)) for key in keys.to_pylist()]
+    columns = zip(*rows, strict=True) if rows else [() for _ in names]
+    arrays = [_restored(values, kind) for values, kind in zip(columns, types, strict=True)]
+    return pa.table(dict(zip(names, arrays, strict=True)))
+
+
+def _values(key: bytes) -> Iterator[bytes]:
+    """Yield the values of which a key is made."""
+    start = 0
+    while start < len(key):
+        colon = key.index(b":", start)
+        end = colon + 1 + int(key[start:colon])
+        yield key[colon + 1 : end]
+        start = end
+
+
+def _as_bytes(column: pa.Array) -> pa.Array:
+    """Return the values of a column as bytes; equal bytes mean equal values."""
+    values = stored(column)
+    return values if pa.types.is_binary(values.type) else _digits(values)
+
+
+def _digits(numbers: pa.Array) -> pa.Array:
+    return numbers.cast(pa.string()).cast(pa.binary())
+
+
+def _restored(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
+    """Return the column of which `_as_bytes` made these values."""
+    column = pa.array(values, pa.binary())
+    if is_bytes(held_as(kind)):
+        return column.cast(kind)
+    return column.cast(pa.string()).cast(number_type(kind)).cast(kind)

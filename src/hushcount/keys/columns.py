@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.errors import ParameterError
-from hushcount.keys import composite
-from hushcount.keys.buffers import check_column
+from hushcount.keys.arrays import decode_rows, encode_rows
+from hushcount.keys.buffers import check_column, is_shared, slices
 from hushcount.keys.plain import DEFAULT_LIMIT, KeyLimit, check_type, plain
-from hushcount.keys.slices import is_shared, slices
 from hushcount.keys.text import check_writable
 from hushcount.keys.times import TimeColumn, without_others
 
@@ -92,11 +91,7 @@ class KeyColumns:
 
     def without_user(self) -> KeyColumns:
         """Return the key columns alone."""
-        if self.user is None:
-            return self
-        return replace(
-            self, names=self.names[:-1], types=self.types[:-1], inferred=self.inferred[:-1], user=None
-        )
+        return self if self.user is None else replace(self._without_last(), user=None)
 
     def with_time(self, times: TimeColumn) -> KeyColumns:
         """Return the same keys, of the rows in a window of time."""
@@ -108,11 +103,10 @@ class KeyColumns:
 
     def without_time(self) -> KeyColumns:
         """Return the key columns, and that of the users, alone."""
-        if self.times is None:
-            return self
-        return replace(
-            self, names=self.names[:-1], types=self.types[:-1], inferred=self.inferred[:-1], times=None
-        )
+        return self if self.times is None else replace(self._without_last(), times=None)
+
+    def _without_last(self) -> KeyColumns:
+        return replace(self, names=self.names[:-1], types=self.types[:-1], inferred=self.inferred[:-1])
 
     def within(self, available: Sequence[str], place: str) -> KeyColumns:
         """Check the names against those of `place`; the only column need not be named."""
@@ -167,6 +161,11 @@ class KeyColumns:
             dropped = "Rows with a null in a key column are dropped."
         return (dropped, *self.limit.notes(() if self.inferred else self.types))
 
+    @property
+    def counted_type(self) -> pa.DataType:
+        """The type of a key: that of its column, or bytes if several columns make it."""
+        return self.types[0] if self.types and len(self.key_names) == 1 else pa.binary()
+
     def keys(self, columns: Columns) -> pa.Array:
         """Return one key (or pair) per row; rows with a null or too long a value are dropped.
 
@@ -204,7 +203,7 @@ class KeyColumns:
             return pa.table({name: pa.array([], kind) for name, kind in self._declared()})
         if len(self.key_names) == 1:
             return pa.table({self.key_names[0]: keys})
-        return composite.decode(keys, self.key_names, self.types)
+        return decode_rows(keys, self.key_names, self.types)
 
     def _declared(self) -> Iterator[tuple[str, pa.DataType]]:
         """Yield the names of the key columns with their types, null for one that no schema declares."""
@@ -216,7 +215,7 @@ class KeyColumns:
         """Return one key per row in which no column is null; a key that is too long is null."""
         if len(arrays) == 1:
             return arrays[0]
-        return self.limit.nulled(composite.encode(arrays, self.padded))
+        return self.limit.nulled(encode_rows(arrays, self.padded))
 
     def _pairs(self, arrays: Sequence[pa.Array]) -> pa.StructArray:
         valid = reduce(pc.and_, [array.is_valid() for array in arrays])

@@ -6,8 +6,6 @@ import hashlib
 import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,46 +14,12 @@ import pyarrow.compute as pc
 from hushcount.compiled.arrays import Mask, Words
 from hushcount.errors import HushcountError, KeyTypeError, ParameterError
 from hushcount.keys.arrays import held_as
-from hushcount.keys.memory import column_array
+from hushcount.keys.memory import Data, column_array
 from hushcount.privacy import check_count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hushcount.keys.memory import Data
 
 Places = Words  # of keys in a domain
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _LEAST, _LARGEST, _LARGEST_UNSIGNED = -(1 << 63), (1 << 63) - 1, (1 << 64) - 1
-
-
-class Domain(Protocol):
-    """All keys that can be published, numbered from 0 (their places); nothing in it depends on the data."""
-
-    @property
-    def size(self) -> int:
-        """The number of keys."""
-        ...
-
-    @property
-    def key_type(self) -> pa.DataType:
-        """The type of the keys."""
-        ...
-
-    def places(self, keys: pa.Array) -> tuple[Places, Mask]:
-        """Return the places of the keys that are in the domain, and which of `keys` those are."""
-        ...
-
-    def within(self, keys: pa.Array) -> tuple[pa.Array, Mask]:
-        """Return the keys that are in the domain, in its type, and which of `keys` those are.
-
-        Text is read as numbers if the domain holds numbers.
-        """
-        ...
-
-    def keys(self, places: Places) -> pa.Array:
-        """Return the keys at these places."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +58,12 @@ class IntegerRange:
         """Return the distances from the first integer; keys may be of any integer type."""
         if not pa.types.is_integer(keys.type):
             raise KeyTypeError(f"domain holds integers, keys are {keys.type}; read them as whole numbers.")
-        inside = np.ones(len(keys), np.bool_)
         least, largest = _range_of(keys.type)
-        if least < self.first:
-            inside &= _compared(pc.greater_equal, keys, max(self.first, least), self.first > largest)
-        if largest > self.last:
-            inside &= _compared(pc.less_equal, keys, min(self.last, largest), self.last < least)
+        inside = _between(keys, max(self.first, least), min(self.last, largest))
         kept = keys.filter(pa.array(inside))
         wide = kept if kept.type == pa.uint64() else kept.cast(pa.int64())
         words = wide.to_numpy(zero_copy_only=False).view(np.uint64)
         return words - np.uint64(self.first & _LARGEST_UNSIGNED), inside
-
-    def within(self, keys: pa.Array) -> tuple[pa.Array, Mask]:
-        """Return the keys of the range, in its type; text that is no such number is outside."""
-        return _within(self, keys)
 
     def keys(self, places: Places) -> pa.Array:
         """Return the integers at these distances from the first."""
@@ -122,11 +78,12 @@ def _range_of(kind: pa.DataType) -> tuple[int, int]:
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-def _compared(compare: Callable[..., pa.Array], keys: pa.Array, bound: int, never: bool) -> Mask:
-    if never:
-        return np.zeros(len(keys), np.bool_)
-    mask = compare(keys, pa.scalar(bound, keys.type))
-    return np.asarray(mask.to_numpy(zero_copy_only=False), np.bool_)
+def _between(numbers: pa.Array, least: int, largest: int) -> Mask:
+    """Return which numbers lie between two bounds; if the first is larger, none."""
+    if least > largest:
+        return np.zeros(len(numbers), np.bool_)
+    low, high = pa.scalar(least, numbers.type), pa.scalar(largest, numbers.type)
+    return _mask(pc.and_(pc.greater_equal(numbers, low), pc.less_equal(numbers, high)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,19 +148,22 @@ class KnownKeys:
         else:
             raise KeyTypeError(f"domain holds {self.key_type}, keys are {keys.type}.")
         found = pc.index_in(keys, value_set=known)
-        inside = np.asarray(found.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-        return np.asarray(found.drop_null().to_numpy(), np.uint64), inside
-
-    def within(self, keys: pa.Array) -> tuple[pa.Array, Mask]:
-        """Return the keys of the list, in its type; text is read as numbers if the list holds numbers."""
-        return _within(self, keys)
+        return np.asarray(found.drop_null().to_numpy(), np.uint64), _mask(found.is_valid())
 
     def keys(self, places: Places) -> pa.Array:
         """Return the keys at these places."""
         return self.known.take(pa.array(places))
 
 
-def _within(domain: Domain, keys: pa.Array) -> tuple[pa.Array, Mask]:
+Domain = IntegerRange | KnownKeys
+"""All keys that can be published, numbered from 0 (their places); nothing in it depends on the data."""
+
+
+def within(domain: Domain, keys: pa.Array) -> tuple[pa.Array, Mask]:
+    """Return the keys that are in a domain, in its type, and which of `keys` those are.
+
+    Text is read as numbers if the domain holds numbers; text that is no such number is outside.
+    """
     keys = keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
     keys = keys.cast(held_as(keys.type))
     readable = np.ones(len(keys), np.bool_)
@@ -225,8 +185,7 @@ def whole_numbers(text: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
     short = pc.replace_substring_regex(trimmed, r"^(-?)0+([0-9])", r"\1\2")  # without leading zeros
     mask = _mask(pc.match_substring_regex(short, r"^-?[0-9]{1,20}$"))
     wide = short.filter(pa.array(mask)).cast(pa.decimal128(20))
-    least, largest = (pa.scalar(Decimal(bound), wide.type) for bound in _range_of(kind))
-    fits = _mask(pc.and_(pc.greater_equal(wide, least), pc.less_equal(wide, largest)))
+    fits = _between(wide, *_range_of(kind))
     mask[mask] = fits
     return wide.filter(pa.array(fits)).cast(kind), mask
 

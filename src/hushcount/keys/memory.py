@@ -15,11 +15,10 @@ import pyarrow.compute as pc
 
 from hushcount.errors import DataError, KeyTypeError, ParameterError
 from hushcount.files.failures import attempt, guarded
-from hushcount.keys.buffers import check_column
+from hushcount.keys.buffers import check_column, is_shared
 from hushcount.keys.columns import Columns, KeyColumns
 from hushcount.keys.objects import Objects, mixed_types, numpy_array, object_arrays
 from hushcount.keys.plain import LARGEST_SKETCHED, KeyLimit, plain
-from hushcount.keys.slices import is_shared
 
 # Anything that `in_memory` opens, of libraries that need not be installed.
 Data: TypeAlias = Any
@@ -101,12 +100,9 @@ def column_array(name: str, values: Data) -> pa.Array:
     for (column,) in _batch(name, values).pieces():
         check_column(column, name)
         parts.append(plain(column, "auto", name, SKETCH_LIMIT))
-    filled = [part for part in parts if part.null_count < len(part)]
-    return pa.concat_arrays([part.cast(filled[0].type) for part in parts]) if filled else _nulls(parts)
-
-
-def _nulls(parts: Sequence[pa.Array]) -> pa.Array:
-    return pa.nulls(sum(map(len, parts)), parts[0].type if parts else pa.string())
+    # Parts of nulls alone have no type of their own.
+    types = [part.type for part in parts if part.null_count < len(part)] or [part.type for part in parts]
+    return pa.concat_arrays([part.cast(types[0]) for part in parts] or [pa.array([], pa.string())])
 
 
 def _batch(name: str, data: Data) -> InMemory:
@@ -159,12 +155,10 @@ def _numpy(array: Data, columns: KeyColumns) -> InMemory:
 def _pandas(data: Data, columns: KeyColumns) -> InMemory:
     """Open a DataFrame, Series or Index."""
     if data.ndim == 1:
-        columns = columns.unnamed()
-        series = [data]
-    else:
-        names = [str(name) for name in data.columns]
-        columns = columns.within(names, "the frame")
-        series = [data.iloc[:, names.index(name)] for name in columns.names]
+        return _in_columns([_pandas_column(data)], len(data), columns.unnamed())
+    names = [str(name) for name in data.columns]
+    columns = columns.within(names, "the frame")
+    series = [data.iloc[:, names.index(name)] for name in columns.names]
     return _in_columns([_pandas_column(one) for one in series], len(data), columns)
 
 
@@ -172,12 +166,10 @@ def _polars(data: Data, columns: KeyColumns) -> InMemory:
     """Open a DataFrame, LazyFrame or Series."""
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
         return _lazy(data, columns)
-    if hasattr(data, "get_columns"):
-        columns = columns.within(data.columns, "the frame")
-        series = [data[name] for name in columns.names]
-    else:
-        series, columns = [data], columns.unnamed()
-    return _in_columns([_polars_column(one) for one in series], len(data), columns)
+    if not hasattr(data, "get_columns"):
+        return _in_columns([_polars_column(data)], len(data), columns.unnamed())
+    columns = columns.within(data.columns, "the frame")
+    return _in_columns([_polars_column(data[name]) for name in columns.names], len(data), columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,14 +35,16 @@ COARSE_UNITS = ("m", "h", "W", "M", "Y")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of value: the type in which it is stored, and how.
+    """One kind of value: the type in which it is stored, how, and the classes of its values.
 
-    Arrow stores values of the classes `plain` exactly. `stored` prepares those of any other class, or raises.
+    Arrow stores values of the class `plain` exactly. `stored` prepares those of any other class, or raises.
+    Whether a time is of a kind is known from the value alone, so such kinds have no classes.
     """
 
     type: pa.DataType
-    plain: frozenset[type]
+    plain: type | None
     stored: Callable[[Data], object]
+    classes: tuple[type, ...] = ()
 
 
 def mixed_types(error: Exception) -> HushcountError:
@@ -97,7 +99,7 @@ class Objects:
         kind = self._kind
         if kind is None:
             return pa.nulls(len(values))
-        if not classes <= kind.plain:
+        if not classes <= {kind.plain, type(None)}:
             values = [None if _is_null(value) else kind.stored(value) for value in values]
         return pa.array(values, kind.type)
 
@@ -110,15 +112,6 @@ def object_arrays(values: Iterator[object], rows: int) -> Iterator[pa.Array]:
         chunk.clear()
         step = min(4 * step, rows) if array.nbytes < LARGE_ARRAY else max(step // 4, 1)
         yield array
-
-
-def check_key(value: object) -> None:
-    """Raise unless a value can be a key; made for keys that are added one by one."""
-    if type(value) is str and value.isascii():
-        return
-    if type(value) is int and -(1 << 63) <= value < 1 << 63:
-        return
-    Objects().array([value])
 
 
 def numpy_array(array: np.ndarray[tuple[int], np.dtype[np.generic]]) -> pa.Array:
@@ -151,7 +144,7 @@ def _is_null(value: object) -> bool:
 
 def _kinds(found: type, values: Sequence[object]) -> set[Kind]:
     """Return the kinds of the values of one class; that of a time is known from the value alone."""
-    kind = next((kind for kind, classes in _CLASSES.items() if issubclass(found, classes)), None)
+    kind = next((kind for kind in _KINDS if issubclass(found, kind.classes)), None)
     if kind is not None and kind not in (FLOAT, DATE):
         return {kind}
     filled = [value for value in values if type(value) is found and not _is_null(value)]
@@ -194,27 +187,16 @@ def _clock(value: Data) -> object:
     return value
 
 
-def _kind(kind: pa.DataType, plain: type | None, stored: Callable[[Data], object]) -> Kind:
-    return Kind(kind, frozenset((type(None),) if plain is None else (plain, type(None))), stored)
-
-
-TEXT = _kind(pa.string(), str, str.__str__)
-BYTES = _kind(pa.binary(), bytes, lambda value: bytes(memoryview(value)))
-BOOLEAN = _kind(pa.bool_(), bool, bool)
-INTEGER = _kind(pa.int64(), int, int)
-FLOAT = _kind(pa.float64(), float, float)  # no kind of keys, which is said where types are checked
-DATE = _kind(pa.date32(), datetime.date, _day)
-NAIVE = _kind(pa.timestamp("us"), datetime.datetime, _microseconds)
-AWARE = _kind(pa.timestamp("us", "UTC"), None, _microseconds)
-CLOCK = _kind(pa.time64("us"), None, _clock)
-UUID = _kind(pa.binary(16), None, lambda value: value.bytes)
-_CLASSES: dict[Kind, tuple[type, ...]] = {  # in this order: a bool is an int too
-    TEXT: (str,),
-    BYTES: (bytes, bytearray, memoryview),
-    BOOLEAN: (bool, np.bool_),
-    INTEGER: (numbers.Integral,),
-    FLOAT: (float, np.floating),
-    DATE: (datetime.date,),
-    CLOCK: (datetime.time,),
-    UUID: (uuid.UUID,),
-}
+TEXT = Kind(pa.string(), str, str.__str__, (str,))
+BYTES = Kind(pa.binary(), bytes, lambda value: bytes(memoryview(value)), (bytes, bytearray, memoryview))
+BOOLEAN = Kind(pa.bool_(), bool, bool, (bool, np.bool_))
+INTEGER = Kind(pa.int64(), int, int, (numbers.Integral,))
+FLOAT = Kind(
+    pa.float64(), float, float, (float, np.floating)
+)  # no keys, which is said where types are checked
+DATE = Kind(pa.date32(), datetime.date, _day, (datetime.date,))
+NAIVE = Kind(pa.timestamp("us"), datetime.datetime, _microseconds)
+AWARE = Kind(pa.timestamp("us", "UTC"), None, _microseconds)
+CLOCK = Kind(pa.time64("us"), None, _clock, (datetime.time,))
+UUID = Kind(pa.binary(16), None, lambda value: value.bytes, (uuid.UUID,))
+_KINDS = (TEXT, BYTES, BOOLEAN, INTEGER, FLOAT, DATE, CLOCK, UUID)  # in this order: a bool is an int too

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.errors import DataError, ParameterError
+from hushcount.keys.arrays import ByteKeys, Keys
 from hushcount.keys.buffers import has_offsets, is_utf8, lengths
 from hushcount.keys.text import key_text
 from hushcount.privacy import check_count
@@ -78,6 +79,14 @@ class KeyLimit:
 
 
 DEFAULT_LIMIT = KeyLimit()
+
+
+def check_lengths(keys: Keys, longest: int = LARGEST_SKETCHED) -> None:
+    """Raise if a byte string is longer than a table of counters, or whoever asks, can hold."""
+    if not isinstance(keys, ByteKeys) or not len(keys):
+        return
+    if int(keys.offsets[-1] - keys.offsets[0]) > longest < int(np.diff(keys.offsets).max()):
+        raise DataError(f"A key is longer than {longest} bytes; shorten or hash such keys first.")
 
 
 def plain(column: pa.Array | pa.ChunkedArray, reading: str, label: str, limit: KeyLimit) -> pa.Array:

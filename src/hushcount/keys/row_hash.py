@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushcount.compiled.arrays import Counts, Words
-from hushcount.errors import DataError, ParameterError
+from hushcount.errors import ParameterError
 from hushcount.keys.arrays import ByteKeys, Keys
-from hushcount.keys.plain import LARGEST_KEY_BYTES
+from hushcount.keys.plain import LARGEST_KEY_BYTES, check_lengths
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 
@@ -46,8 +46,7 @@ class RowHash:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {self.kind}.")
-        if check_count("depth", self.depth) > LARGEST_DEPTH:
-            raise ParameterError(f"depth must be at most {LARGEST_DEPTH}, got {self.depth}.")
+        check_count("depth", self.depth, most=LARGEST_DEPTH)
         width = check_count("width", self.width, least=2)
         if width & (width - 1) or width > LARGEST_WIDTH:
             raise ParameterError(f"width must be a power of two up to {LARGEST_WIDTH}, got {self.width}.")
@@ -74,11 +73,6 @@ class RowHash:
             return np.asarray(row_hash.hash_prints(self.rows, self.fingerprints(keys)))
         return np.asarray(row_hash.hash_words(self.rows, keys))
 
-    def check(self, keys: Keys) -> None:
-        """Raise for keys that these hashes are not proved for."""
-        if isinstance(keys, ByteKeys) and len(keys) and int(np.diff(keys.offsets).max()) > LONGEST_KEY:
-            raise DataError(f"A key is longer than {LONGEST_KEY} bytes; shorten or hash such keys first.")
-
     def places(self, hashes: Words) -> Counts:
         """Return the places of the cells of hashes, counted through all rows."""
         columns = (hashes >> np.uint64(self.signed)).astype(np.int64)
@@ -95,7 +89,7 @@ class RowHash:
         """Return the two fingerprints of every byte string."""
         from hushcount.compiled._kernels import row_hash
 
-        self.check(keys)
+        check_lengths(keys, LONGEST_KEY)
         return np.asarray(row_hash.fingerprints(keys.data, keys.offsets, self._points))
 
     @property

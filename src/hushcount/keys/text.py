@@ -1,9 +1,8 @@
 """Keys written as text, for every type that a key can have.
 
 Python's own dates end with the year 9999 and know no zone such as `GMT+05:30`; Arrow's text shows a wrong
-year beyond its calendar. A result must not be lost after hours of counting because of one such key, so the
-calendar is computed here, for every 64-bit time, and `check_writable` tells before counting whether the
-values of a type can be written.
+year beyond its calendar. A result must not be lost after hours of counting because of one such key, so every
+64-bit time can be written here, and `check_writable` tells before counting whether the values of a type can.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from hushcount.errors import DataError
 
 DAY = 86_400
-DAYS_BEFORE_1970 = 719_468  # from the first of March of the year 0
 DAYS_IN_400_YEARS = 146_097
 FIRST_SECOND, LAST_SECOND = -62_135_510_400, 253_402_214_400  # a day within the years 1 and 9999
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -150,15 +149,10 @@ def zone_of(name: str) -> tzinfo:
 
 
 def _date(days: int) -> str:
-    """Write a day, counted from 1970-01-01 in the Gregorian calendar."""
-    # Years begin in March here, so that a leap day is the last day of its year.
-    cycle, day = divmod(days + DAYS_BEFORE_1970, DAYS_IN_400_YEARS)
-    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
-    day -= 365 * year + year // 4 - year // 100
-    month = (5 * day + 2) // 153
-    number = cycle * 400 + year + (month >= 10)
-    sign = "+" if number > 9999 else "-" if number < 0 else ""
-    return f"{sign}{abs(number):04}-{(month + 2) % 12 + 1:02}-{day - (153 * month + 2) // 5 + 1:02}"
+    """Write a day, counted from 1970-01-01 in the Gregorian calendar, which numpy knows for all years."""
+    year, month, day = str(np.datetime64(days, "D")).rsplit("-", 2)
+    sign = "+" if int(year) > 9999 else "-" if int(year) < 0 else ""
+    return f"{sign}{abs(int(year)):04}-{month}-{day}"
 
 
 def _clock(ticks: int, unit: str) -> str:

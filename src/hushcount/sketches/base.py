@@ -20,6 +20,7 @@ from hushcount.keys.arrays import from_kernel, held_as, is_bytes
 from hushcount.keys.memory import Data
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.secure import fresh_key
+from hushcount.shapes import Public, Shape
 from hushcount.sketches.held import check_counts, check_id, check_keys, entries_from, entry_arrays, need
 from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, CounterTable, Entries, PreparedKeys, looked_up
 
@@ -46,16 +47,40 @@ def alone(
 
 
 class SavedSketch(ABC):
-    """A sketch that can be written and read again, and that threads may share.
-
-    `unit` is what one row of its source stands for.
-    """
+    """A sketch that can be written and read again, and that threads may share."""
 
     id: str
-    unit: PrivacyUnit = EVENT
+    unit: PrivacyUnit = EVENT  # what one row of its source stands for
 
     def __init__(self) -> None:
         self.lock = RLock()
+
+    @property
+    @abstractmethod
+    def total(self) -> int:
+        """The number of keys counted so far: raw data."""
+
+    @property
+    @abstractmethod
+    def key_type(self) -> pa.DataType | None:
+        """The Arrow type of the keys; None before the first."""
+
+    @property
+    @abstractmethod
+    def error_bound(self) -> int:
+        """How far estimates may lie from the truth."""
+
+    @abstractmethod
+    def update(self, keys: Data) -> None:
+        """Count a batch of keys in its order, or none of them if one cannot be counted."""
+
+    @abstractmethod
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+
+    @abstractmethod
+    def shape(self) -> Shape:
+        """Return the summary that a mechanism may see."""
 
     @abstractmethod
     def contents(self) -> Contents:
@@ -71,10 +96,7 @@ class SavedSketch(ABC):
         return container.encode(replace(self.contents(), position=position))
 
     def save(self, path: str | os.PathLike[str], position: Fields | None = None) -> None:
-        """Write the sketch to a file that only its owner may read. It is raw data; keep it as such.
-
-        The file is replaced as a whole or not at all; `position` is how far a run has read its source.
-        """
+        """Write the sketch, which is raw data, whole or not at all; only its owner may read the file."""
         container.write(path, replace(self.contents(), position=position))
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
@@ -113,10 +135,9 @@ class BufferedSketch(SavedSketch, Generic[Batch]):
     def add(self, key: object) -> None:
         """Count one key. Keys are buffered and counted in batches of 4,096.
 
-        A key that cannot be counted is left out and reported once, at the latest by the next call that needs
-        the counts; that call does nothing else, and can be repeated. All other keys are counted.
-
-        `key` is text, a whole number, bytes, a date or a time, as the others are; None is ignored.
+        `key` is text, a whole number, bytes, a date or a time, as the others are; None is ignored. A key that
+        cannot be counted is left out and reported once, at the latest by the next call that needs the counts;
+        that call does nothing else, and can be repeated. All other keys are counted.
         """
         if type(key) is not self._buffered:
             self._add_other(key)
@@ -196,7 +217,6 @@ class CounterSketch(BufferedSketch[PreparedKeys]):
         keys : array, frame column or iterable
             Keys of one type. Nulls are ignored. The batch is converted as a whole before anything is
             counted, so an iterable must fit in memory.
-
         """
         self.flush()
         self.count(self.prepared(keys))

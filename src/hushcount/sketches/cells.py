@@ -62,11 +62,6 @@ class LinearSketch(BufferedSketch[PreparedKeys]):
 
     @property
     @abstractmethod
-    def error_bound(self) -> int:
-        """How far an estimate lies from the truth at most, except with probability `failure`."""
-
-    @property
-    @abstractmethod
     def failure(self) -> float:
         """The probability that one estimate breaks `error_bound`."""
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
+from hushcount.errors import NotProvedError
+from hushcount.files.container import Contents
 from hushcount.keys.arrays import ByteKeys, Keys, sum_by_key, to_kernel
 from hushcount.shapes import Histogram, Public
 from hushcount.sketches.base import CounterSketch, alone
+from hushcount.sketches.merged import check_alike, check_apart
 from hushcount.sketches.table import CounterTable, Entries, Rule
-
-if TYPE_CHECKING:
-    from hushcount.files.container import Contents
 
 SPREAD = 3
 FIRST_COUNTERS = 1 << 12
@@ -77,22 +73,16 @@ class Exact(CounterSketch):
         if not isinstance(other, Exact):
             raise NotProvedError(f"exact counts merge with exact counts only, got {type(other).__name__}.")
         sides = [self, other]
-        if self.id == other.id:
-            raise ParameterError("merge needs sketches of different data, got the same sketch twice.")
-        if self.unit != other.unit:
-            raise ParameterError(
-                f"sketches must count the same unit to merge, got {self.unit.name} and {other.unit.name}."
-            )
+        check_apart([self.id, other.id])
+        check_alike([self.unit, other.unit], [self.key_type, other.key_type])
         shapes = [side.shape() for side in sides if side.key_type is not None]
         both = Exact()
-        both.unit = replace(self.unit, rows=max(side.unit.rows for side in sides))
+        both.unit = self.unit
         if not shapes:
             return both
-        kinds = [shape.keys.type for shape in shapes]
-        if kinds[0] != kinds[-1]:
-            raise KeyTypeError(f"keys must have one type to merge, got {kinds[0]} and {kinds[-1]}.")
+        kind = shapes[0].keys.type
         keys, counts = sum_by_key([shape.keys for shape in shapes], [shape.counts for shape in shapes])
-        both.open(kinds[0]).restore(Entries(to_kernel(keys, kinds[0]), counts))
+        both.open(kind).restore(Entries(to_kernel(keys, kind), counts))
         both._total = sum(side.total for side in sides)
         return both
 

@@ -20,7 +20,7 @@ from hushcount.files.container import type_from_text, type_to_text
 from hushcount.keys.arrays import ByteKeys, Keys, from_kernel, held_as, is_bytes, to_kernel
 from hushcount.keys.columns import KeyColumns
 from hushcount.keys.memory import Data
-from hushcount.sketches._kernels.table import LONGEST
+from hushcount.keys.plain import LARGEST_SKETCHED
 from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, Entries, looked_up
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _check_offsets(keys: ByteKeys) -> None:
     offsets = keys.offsets
     need("offsets", bool(len(offsets) and offsets[0] == 0 and offsets[-1] == len(keys.data)))
     need("offsets", bool(np.all(offsets[:-1] <= offsets[1:])))
-    need("offsets", bool(np.all(np.diff(offsets) <= LONGEST)))
+    need("offsets", bool(np.all(np.diff(offsets) <= LARGEST_SKETCHED)))
 
 
 def _can_be_keys(kind: pa.DataType) -> bool:

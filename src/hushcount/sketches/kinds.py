@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 KINDS: Registry[type[SavedSketch]] = Registry(
     "sketch",
     {
-        "space-saving": "hushcount.sketches.space_saving:SpaceSaving",
-        "misra-gries": "hushcount.sketches.misra_gries:MisraGries",
+        "space-saving": "hushcount.sketches.counters:SpaceSaving",
+        "misra-gries": "hushcount.sketches.counters:MisraGries",
         "exact": "hushcount.sketches.exact:Exact",
         "merged": "hushcount.sketches.merged:MergedCounters",
-        "user-misra-gries": "hushcount.sketches.user_misra_gries:UserMisraGries",
+        "user-misra-gries": "hushcount.sketches.users:UserMisraGries",
         "count-min": "hushcount.sketches.linear:CountMin",
         "count-sketch": "hushcount.sketches.linear:CountSketch",
-        "tracked": "hushcount.sketches.tracked:TrackedSketch",
+        "tracked": "hushcount.sketches.linear:TrackedSketch",
         "hierarchy": "hushcount.sketches.levels:HierarchySketch",
     },
 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,7 +17,7 @@ from hushcount.privacy import check_count
 from hushcount.shapes import LeafCounts
 
 if TYPE_CHECKING:
-    from hushcount.compiled.arrays import Counts
+    from hushcount.compiled.arrays import Counts, Mask
     from hushcount.hierarchies.base import Levels
 
 
@@ -66,7 +65,7 @@ class HeavyNodes:
 class _Groups:
     """The nodes of one level: the place of the first leaf of each, and the counts below it."""
 
-    first: npt.NDArray[np.int64]
+    first: Counts
     residuals: Counts
     totals: Counts
 
@@ -76,11 +75,11 @@ class _Groups:
         residuals, totals = (np.add.reduceat(counts, begins) for counts in (self.residuals, self.totals))
         return _Groups(self.first[begins], residuals, totals)
 
-    def without(self, heavy: npt.NDArray[np.bool_]) -> _Groups:
+    def without(self, heavy: Mask) -> _Groups:
         """Return the same nodes, with nothing left of the heavy ones for their ancestors."""
         return _Groups(self.first, np.where(heavy, 0, self.residuals), self.totals)
 
-    def where(self, heavy: npt.NDArray[np.bool_]) -> _Groups:
+    def where(self, heavy: Mask) -> _Groups:
         """Return some of the nodes."""
         return _Groups(self.first[heavy], self.residuals[heavy], self.totals[heavy])
 
@@ -90,17 +89,7 @@ def hierarchical_heavy_hitters(counts: LeafCounts, threshold: int) -> HeavyNodes
 
     The residual of a node is its count without the leaves below hierarchical heavy hitters that are deeper.
     """
-    threshold = check_count("threshold", threshold)
-
-    def found(leaves: pa.Array, shared: Levels, groups: _Groups) -> Iterator[tuple[int, _Groups]]:
-        for level in range(counts.hierarchy.height, -1, -1):
-            groups = groups.above(level, shared)
-            heavy = groups.residuals >= threshold
-            yield level, groups.where(heavy)
-            groups = groups.without(heavy)
-
-    leaves, shared, groups = _collected(counts)
-    return _heavy_nodes(counts, leaves, found(leaves, shared, groups))
+    return _heavy_nodes(counts, threshold, lambda groups, heavy: groups.without(heavy))
 
 
 def heavy_hitters_by_level(counts: LeafCounts, threshold: int) -> HeavyNodes:
@@ -108,12 +97,25 @@ def heavy_hitters_by_level(counts: LeafCounts, threshold: int) -> HeavyNodes:
 
     The set is looked at level by level: no node takes away from another, and residuals are totals.
     """
-    threshold = check_count("threshold", threshold)
+    return _heavy_nodes(counts, threshold, lambda groups, heavy: groups)
+
+
+def _heavy_nodes(counts: LeafCounts, threshold: int, left: Callable[[_Groups, Mask], _Groups]) -> HeavyNodes:
+    """Return the nodes whose residual reaches the threshold; `left` is what they leave to their ancestors."""
+    threshold, hierarchy = check_count("threshold", threshold), counts.hierarchy
     leaves, shared, groups = _collected(counts)
-    levels = range(counts.hierarchy.height, -1, -1)
-    above = ((level, groups.above(level, shared)) for level in levels)
-    return _heavy_nodes(
-        counts, leaves, ((level, some.where(some.totals >= threshold)) for level, some in above)
+    nodes, found = [], []
+    for level in range(hierarchy.height, -1, -1):
+        groups = groups.above(level, shared)
+        heavy = groups.residuals >= threshold
+        found.append((level, groups.where(heavy)))
+        nodes.append(hierarchy.nodes(leaves.take(pa.array(groups.first[heavy])), level))
+        groups = left(groups, heavy)
+    return HeavyNodes(
+        pa.concat_arrays(nodes),
+        np.concatenate([np.full(len(some.first), level, np.int16) for level, some in found]),
+        np.concatenate([some.residuals for _, some in found]),
+        np.concatenate([some.totals for _, some in found]),
     )
 
 
@@ -126,15 +128,3 @@ def _collected(counts: LeafCounts) -> tuple[pa.Array, Levels, _Groups]:
     shared = np.concatenate([np.empty(0, np.int16), *(batch.shared for batch in batches)])
     totals = np.concatenate([np.empty(0, np.int64), *(batch.counts for batch in batches)])
     return leaves, shared, _Groups(np.arange(len(leaves)), totals, totals)
-
-
-def _heavy_nodes(counts: LeafCounts, leaves: pa.Array, found: Iterator[tuple[int, _Groups]]) -> HeavyNodes:
-    by_level = list(found)
-    hierarchy = counts.hierarchy
-    nodes = [hierarchy.nodes(leaves.take(pa.array(some.first)), level) for level, some in by_level]
-    return HeavyNodes(
-        pa.concat_arrays(nodes),
-        np.concatenate([np.full(len(some.first), level, np.int16) for level, some in by_level]),
-        np.concatenate([some.residuals for _, some in by_level]),
-        np.concatenate([some.totals for _, some in by_level]),
-    )

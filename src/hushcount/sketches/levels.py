@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -17,17 +17,16 @@ from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, check_on_bad
 from hushcount.hierarchies.components import BETWEEN, ComponentHierarchy
 from hushcount.hierarchies.registry import named_hierarchy, parse_hierarchy
 from hushcount.keys.memory import Data, asked_arrays, key_arrays
+from hushcount.keys.plain import check_lengths
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 from hushcount.shapes import FloorCounters, LevelCounters, Public
 from hushcount.sketches._kernels.levels import BLOCK_OF_LEAVES, component_spans, update_levels
+from hushcount.sketches._kernels.table import TableArrays
 from hushcount.sketches.base import TOO_MANY, BufferedSketch, alone
+from hushcount.sketches.counters import SpaceSaving, check_counters
 from hushcount.sketches.held import check_id, check_memory, need
-from hushcount.sketches.space_saving import SpaceSaving, check_counters
-from hushcount.sketches.table import LARGEST_TOTAL, CounterTable, Offsets, check_lengths, side_by_side
-
-if TYPE_CHECKING:
-    from hushcount.sketches._kernels.table import TableArrays
+from hushcount.sketches.table import LARGEST_TOTAL, CounterTable, Offsets, side_by_side
 
 Spans = tuple[Octets, Offsets, Offsets]
 

@@ -1,26 +1,26 @@
-"""Count-Min and CountSketch: counts of any key from sums in cells; deletions, and merging by addition."""
+"""Count-Min and CountSketch: counts of any key from sums in cells; deletions, and merging by addition.
+
+A tracked sketch has a SpaceSaving sketch of the additions beside it, for the keys to ask it for.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-from hushcount.keys.arrays import to_kernel
-from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, at_least_half
-from hushcount.privacy import USER, PrivacyUnit, check_count
-from hushcount.shapes import Public, UserCells
+from hushcount.files.container import Contents
+from hushcount.keys.arrays import from_kernel
+from hushcount.keys.memory import Data, key_arrays
+from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, at_least_half, key_of
+from hushcount.shapes import Public, TrackedCells
+from hushcount.sketches.base import SavedSketch, alone
 from hushcount.sketches.cells import LinearSketch
-from hushcount.sketches.user_misra_gries import UserRows, WaitingRows
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from hushcount.compiled.arrays import Counts
-
-HASHED_TOGETHER = 1 << 22  # places of users that are looked at together
+from hushcount.sketches.counters import SpaceSaving
+from hushcount.sketches.held import need
 
 SIDE = 1 / 8
 """The probability that one row of CountSketch errs by more than its bound, on one side."""
@@ -104,78 +104,125 @@ class CountSketch(LinearSketch):
 LINEAR: dict[str, type[LinearSketch]] = {each.kind: each for each in (CountMin, CountSketch)}
 
 
-class UserCountMin:
-    """Numbers of users in the cells of Count-Min, each user once per cell however many keys share it.
+class TrackedSketch(SavedSketch):
+    """Cells for the counts, `counters` counters for the keys.
 
-    A cell lies between the number of users of a key and what Count-Min would hold. Rows of one user must come
-    together; whoever comes after `shape` is taken for another user.
+    Weights are +1 and -1 (and 0). A key whose count exceeds `total` / `counters` is tracked, as deletions
+    only lower counts. The hash key is always fresh: the release is proved for random hashes only.
 
     Parameters
     ----------
-    hashing : RowHash
-        Which cells belong to a key.
-    max_keys : int
-        The largest number of different keys of one user, a public number.
+    kind : "count-min" or "count-sketch"
+        Which cells to keep.
+    counters : int
+        The number of keys that are tracked.
+    depth, width : int
+        The size of the cells.
+
+    Examples
+    --------
+    >>> sketch = TrackedSketch("count-min", counters=8, depth=3, width=64)
+    >>> sketch.update(["a", "b", "a"], weights=[1, 1, -1])
+    >>> sketch.total
+    3
     """
 
-    kind = COUNT_MIN
-
-    def __init__(self, hashing: RowHash, max_keys: int) -> None:
-        self.hashing = hashing
-        self.unit: PrivacyUnit = replace(USER, rows=check_count("max_keys", max_keys))
-        self.cells = hashing.empty()
-        self.key_type: pa.DataType | None = None
-        self._pairs = 0
-        self._waiting = WaitingRows()
+    def __init__(self, kind: str, counters: int, depth: int, width: int) -> None:
+        super().__init__()
+        self._keys = SpaceSaving(counters)
+        hashing = RowHash(kind, depth, width, key_of(None))
+        self._cells = LINEAR[hashing.kind].with_hash(hashing, 1, partial=True)
+        self.id = self._keys.id
+        self._total = 0
 
     @property
-    def depth(self) -> int:
-        """The number of rows of cells."""
-        return self.hashing.depth
+    def counters(self) -> int:
+        """The number of keys that are tracked."""
+        return self._keys.counters
 
     @property
     def total(self) -> int:
-        """The number of (user, key) pairs counted."""
-        return self._pairs + self._waiting.rows
+        """The number of additions and deletions."""
+        return self._total
 
-    def update(self, rows: pa.Array) -> None:
-        """Count a batch of structs of `user` and `key`."""
-        if len(rows):
-            self._waiting.append(self._waiting.checked(rows.field("key"), rows.field("user"), self.key_type))
-            self._count(self._waiting.whole_users())
+    @property
+    def size(self) -> tuple[str, int, int]:
+        """(kind, depth, width) of the cells, which a release must have planned."""
+        hashing = self._cells.hashing
+        return hashing.kind, hashing.depth, hashing.width
+
+    @property
+    def key_type(self) -> pa.DataType | None:
+        """The Arrow type of the keys; None before the first."""
+        return self._cells.key_type
+
+    @property
+    def error_bound(self) -> int:
+        """The largest number of additions of a key that is not tracked."""
+        return self._keys.error_bound
+
+    @alone
+    def update(self, keys: Data, weights: npt.ArrayLike | None = None) -> None:
+        """Add or delete a batch of keys, or none of them if one cannot be counted; `total` counts both.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            Keys of one type.
+        weights : array or iterable of int, optional
+            1 (the default) adds a key, -1 deletes it, 0 does nothing.
+        """
+        arrays = list(key_arrays(keys)) or [pa.array([], pa.string())]
+        whole = pa.concat_arrays(arrays) if len(arrays) > 1 else arrays[0]
+        batch = self._cells.prepared(whole)
+        values = None if weights is None else self._cells.weights(batch, weights)
+        added = self._keys.prepared(whole if values is None else whole.filter(pa.array(values > 0)))
+        self._cells.count(batch, values)
+        self._keys.count(added)
+        self._total += batch.rows if values is None else int(np.count_nonzero(values))
 
     def public(self) -> Public:
         """Return the numbers that no data changes: equal before and after counting."""
-        moved = self.depth * min(self.unit.rows, self.hashing.width)
-        return Public(unit=self.unit, moved=moved, shape=UserCells)
+        return Public(parts=self.counters, unit=self.unit, shape=TrackedCells)
 
-    def shape(self) -> UserCells:
-        """Return the cells; one user changes at most min(max_keys, width) of each row, by 1."""
-        import pyarrow as pa
+    @alone
+    def shape(self) -> TrackedCells:
+        """Return the cells, and all tracked keys with their hashes."""
+        entries = self._keys.entries()
+        kind = self._keys.key_type
+        cells = replace(self._cells.shape(), unit=self.unit)
+        if kind is None or not len(entries):
+            none = np.zeros((cells.hashing.depth, 0), np.uint64)
+            return TrackedCells(cells, pa.array([], cells.key_type), none, self.counters, self.total)
+        hashes = cells.hashing.hashes(entries.keys)
+        return TrackedCells(cells, from_kernel(entries.keys, kind), hashes, self.counters, self.total)
 
-        self._count(self._waiting.all_users())
-        self._waiting = WaitingRows()
-        return UserCells(self.cells.copy(), self.hashing, self.key_type or pa.string(), 1, unit=self.unit)
+    @alone
+    def contents(self) -> Contents:
+        """Return the kind, header fields and arrays that `save` writes."""
+        cells, keys = self._cells.contents(), self._keys.contents()
+        fields = {"kind": cells.kind, "cells": cells.fields, "keys": keys.fields, "total": self.total}
+        return Contents("tracked", fields, {**keys.arrays, **cells.arrays})
 
-    def _count(self, rows: UserRows | None) -> None:
-        """Count whole users, some at a time."""
-        if rows is None:
-            return
-        starts, first, users = rows.starts, 0, len(rows.starts) - 1
-        self.key_type = rows.keys.type
-        self._pairs += len(rows.keys)
-        while first < users:
-            reach = starts[first] + max(HASHED_TOGETHER // self.depth, 1)
-            last = max(int(np.searchsorted(starts, reach, side="right")) - 1, first + 1)
-            keys = rows.keys[starts[first] : starts[last]]
-            owner = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
-            self._add(keys, owner)
-            first = last
+    @classmethod
+    def from_contents(cls, contents: Contents) -> TrackedSketch:
+        """Return the sketch that `contents` described, or raise if it describes none."""
+        fields, arrays = contents.fields, dict(contents.arrays)
+        cells = Contents(fields["kind"], fields["cells"], {"cells": arrays.pop("cells")})
+        sketch = cls.__new__(cls)
+        SavedSketch.__init__(sketch)
+        sketch._cells = LINEAR[cells.kind].from_contents(cells)
+        sketch._keys = SpaceSaving.from_contents(Contents("space-saving", fields["keys"], arrays))
+        sketch.id = sketch._keys.id
+        sketch._total = fields["total"]
+        sketch._check_read()
+        return sketch
 
-    def _add(self, keys: pa.Array, owner: Counts) -> None:
-        """Add 1 to each cell for each user with a key there."""
-        places = self.hashing.places(self.hashing.hashes(to_kernel(keys, keys.type)))
-        size = self.cells.size
-        for row in places:
-            once = np.unique(owner * size + row)
-            np.add.at(self.cells.reshape(-1), once % size, 1)
+    def _check_read(self) -> None:
+        """Raise unless additions, deletions and cells agree."""
+        cells, added = self._cells, self._keys.total
+        need("cells", (cells.max_weight, cells.partial) == (1, True))
+        need("total", type(self._total) is int and self.total >= added)
+        need("total", cells.total == 2 * added - self.total)
+        kinds = {kind for kind in (cells.key_type, self._keys.key_type) if kind is not None}
+        need("key type", len(kinds) <= 1)

@@ -1,14 +1,16 @@
-"""Merged counters: the sum of two summaries, brought back to their size (Lebeda and Tětek 2023, Section 7).
+"""Several sketches together: merged into one, or as shards that are released together.
 
-Add the counts, subtract the (counters + 1)-th largest from all, drop what is not positive. Up to `counters`
+Merged counters are the sum of two summaries, brought back to their size (Lebeda and Tětek 2023, Section 7):
+add the counts, subtract the (counters + 1)-th largest from all, drop what is not positive. Up to `counters`
 counts can differ by one between neighbours, so this is another type than the sketch of one stream.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NoReturn, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -17,37 +19,23 @@ from hushcount.compiled.arrays import Counts
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError
 from hushcount.files.container import Contents
 from hushcount.keys.arrays import sum_by_key
+from hushcount.keys.memory import Data
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, PrivacyUnit, check_count
 from hushcount.secure import fresh_key
-from hushcount.shapes import FloorCounters, LimitedKeys, Public
+from hushcount.shapes import FloorCounters, KeyShards, LimitedKeys, Public, Shards
 from hushcount.sketches.base import SavedSketch
 from hushcount.sketches.held import Held, check_id, need
 
-if TYPE_CHECKING:
-    from hushcount.keys.memory import Data
-
+Dealt = TypeVar("Dealt")
 _UNITS = {unit.name: unit for unit in (EVENT, USER, RESULT_ROW, STREAM_ROW)}
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of two sketches to be merged: positive counts, taken at one moment.
-
-    `members` are the ids of the sketches that it was made of, each of other events, or other users.
-    """
-
-    held: Held
-    counters: int
-    members: tuple[str, ...]
-    unit: PrivacyUnit
 
 
 @runtime_checkable
 class Mergeable(Protocol):
     """A sketch whose counts can be added to those of another."""
 
-    def side(self) -> Side:
-        """Return the counts to be added."""
+    def as_merged(self) -> MergedCounters:
+        """Return positive counts, as they are at one moment, as those of a sketch merged of one."""
         ...
 
 
@@ -64,8 +52,8 @@ class HeldSketch(SavedSketch):
         """Return the counts of all that was counted so far."""
 
     @abstractmethod
-    def side(self) -> Side:
-        """Return the counts, to be merged."""
+    def as_merged(self) -> MergedCounters:
+        """Return the counts as those of a merged sketch."""
 
     @property
     def total(self) -> int:
@@ -119,11 +107,11 @@ class MergedCounters(HeldSketch):
 
     A key's count is at most its true count, and at most `error_bound` below it; error_bound is at most
     total / (counters + 1). No event, and at user level no user, may be in two of the merged sketches; the
-    order of merging must not depend on the data.
+    order of merging must not depend on the data. `members` are the ids of the merged sketches.
 
     Examples
     --------
-    >>> from hushcount.sketches.misra_gries import MisraGries
+    >>> from hushcount.sketches.counters import MisraGries
     >>> one, other = MisraGries(counters=2), MisraGries(counters=2)
     >>> one.update(["a", "a", "b"])
     >>> other.update(["a", "c"])
@@ -144,13 +132,19 @@ class MergedCounters(HeldSketch):
         """What whoever merged the sketches has to make sure of, and nobody can check."""
         return (f"no {self.unit.name} is in two of the {len(self.members)} merged sketches",)
 
+    def update(self, keys: Data) -> NoReturn:
+        """Refuse: only sketches of one stream count keys."""
+        raise NotProvedError(
+            "Merged sketches count no more keys; count them with another sketch and merge it."
+        )
+
     def counted(self) -> Held:
         """Return the counts."""
         return self._held
 
-    def side(self) -> Side:
-        """Return the counts, to be merged again."""
-        return Side(self._held, self.counters, self.members, self.unit)
+    def as_merged(self) -> MergedCounters:
+        """Return itself."""
+        return self
 
     def contents(self) -> Contents:
         """Return the kind, header fields and arrays that `save` writes."""
@@ -173,37 +167,25 @@ class MergedCounters(HeldSketch):
 
 def merge(one: object, other: object) -> MergedCounters:
     """Return the sketch of two counter sketches of the same size, key type and unit."""
-    sides = (_side(one), _side(other))
-    _check(sides)
-    counters, unit = sides[0].counters, sides[0].unit
-    members = sides[0].members + sides[1].members
-    return MergedCounters(counters, _reduced(_added(sides), counters), members, unit)
+    first, second = _mergeable(one), _mergeable(other)
+    members = first.members + second.members
+    check_apart(members)
+    _check(first, second)
+    held = _reduced(_added([first.counted(), second.counted()]), first.counters)
+    return MergedCounters(first.counters, held, members, first.unit)
 
 
-def heights(shape: FloorCounters, kind: pa.DataType | None) -> tuple[pa.Array | None, Counts]:
-    """Return the keys above the floor, and by how much: these are counters of Misra-Gries.
-
-    `kind` is the type of the keys; without one, nothing has been counted.
-    """
-    above = shape.counts - shape.floor
-    keys = shape.keys.filter(pa.array(above >= 1)) if kind is not None else None
-    return keys, above[above >= 1]
-
-
-def _side(sketch: object) -> Side:
+def _mergeable(sketch: object) -> MergedCounters:
     if not isinstance(sketch, Mergeable):
         raise NotProvedError(
             "merge is proved for SpaceSaving, MisraGries, UserMisraGries and what they merge to,"
             f" got {type(sketch).__name__}."
         )
-    return sketch.side()
+    return sketch.as_merged()
 
 
-def _check(sides: tuple[Side, Side]) -> None:
-    """Raise unless two sides can be added."""
-    one, other = sides
-    if set(one.members) & set(other.members):
-        raise ParameterError("merge needs sketches of different data, got the same sketch twice.")
+def _check(one: MergedCounters, other: MergedCounters) -> None:
+    """Raise unless the counts of two sketches can be added."""
     if one.counters != other.counters:
         raise ParameterError(f"counters must be equal to merge, got {one.counters} and {other.counters}.")
     rows = max(one.unit.rows, other.unit.rows)
@@ -212,18 +194,27 @@ def _check(sides: tuple[Side, Side]) -> None:
             f"merge is proved for one row of each user, not for {rows}; release these sketches together, or"
             " count with UserMisraGries (--kind user-misra-gries)."
         )
-    if one.unit != other.unit:
+    check_alike([one.unit, other.unit], [one.key_type, other.key_type])
+
+
+def check_apart(members: Sequence[str]) -> None:
+    """Raise if a sketch is merged with itself, or with one that it is a part of."""
+    if len(set(members)) < len(members):
+        raise ParameterError("merge needs sketches of different data, got the same sketch twice.")
+
+
+def check_alike(units: Sequence[PrivacyUnit], kinds: Sequence[pa.DataType | None]) -> None:
+    """Raise unless two sketches count the same unit, and keys of one type as far as they hold any."""
+    if units[0] != units[1]:
         raise ParameterError(
-            f"sketches must count the same unit to merge, got {one.unit.name} and {other.unit.name}."
+            f"sketches must count the same unit to merge, got {units[0].name} and {units[1].name}."
         )
-    kinds = [side.held.key_type for side in sides if side.held.key_type is not None]
-    if len(kinds) == 2 and kinds[0] != kinds[1]:
+    if None not in kinds and kinds[0] != kinds[1]:
         raise KeyTypeError(f"keys must have one type to merge, got {kinds[0]} and {kinds[1]}.")
 
 
-def _added(sides: tuple[Side, Side]) -> Held:
+def _added(helds: Sequence[Held]) -> Held:
     """Return the sums of counts, floors and totals."""
-    helds = [side.held for side in sides]
     floor, total = sum(held.floor for held in helds), sum(held.total for held in helds)
     filled = [held for held in helds if held.keys is not None]
     if not filled:
@@ -240,3 +231,38 @@ def _reduced(held: Held, counters: int) -> Held:
     kept = held.counts > taken
     keys = held.key_array().filter(pa.array(kept))
     return Held(keys, held.counts[kept] - taken, held.floor + taken, held.total)
+
+
+class DealtByKey(list[Dealt]):
+    """Sketches of shards to which events were dealt by their key."""
+
+
+def shards_of(sketches: Sequence[object]) -> Shards:
+    """Return the shape of several SpaceSaving or MisraGries sketches, each of its own part of the data."""
+    if not sketches:
+        raise ParameterError("sketches must be at least one, got none.")
+    shapes = [_shape(sketch) for sketch in sketches]
+    names = {sketch.id if isinstance(sketch, SavedSketch) else str(id(sketch)) for sketch in sketches}
+    if len(names) < len(sketches):
+        raise ParameterError("sketches must be of disjoint parts, got the same sketch twice.")
+    kinds = [shape.keys.type for shape in shapes if len(shape.keys)]
+    for kind in kinds:
+        if kind != kinds[0]:
+            raise KeyTypeError(f"keys must have one type in all shards, got {kinds[0]} and {kind}.")
+    together = KeyShards if isinstance(sketches, DealtByKey) else Shards
+    return together(tuple(_typed(shape, kinds[0] if kinds else pa.string()) for shape in shapes))
+
+
+def _shape(sketch: object) -> FloorCounters:
+    shape = sketch.shape() if isinstance(sketch, SavedSketch) else None
+    if not isinstance(shape, FloorCounters):
+        raise NotProvedError(
+            f"shards is proved for SpaceSaving and MisraGries sketches, got {type(sketch).__name__};"
+            " release it alone."
+        )
+    return shape
+
+
+def _typed(shape: FloorCounters, kind: pa.DataType) -> FloorCounters:
+    """Return a shape whose keys have a type, which those of an empty sketch lack."""
+    return shape if len(shape.keys) else replace(shape, keys=pa.array([], kind))

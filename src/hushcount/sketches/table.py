@@ -18,11 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.compiled.arrays import Counts, Octets, Words
-from hushcount.errors import DataError
 from hushcount.keys.arrays import ByteKeys, Keys, held_as, to_kernel
 from hushcount.keys.memory import Data, asked_arrays, key_arrays
+from hushcount.keys.plain import LARGEST_SKETCHED, check_lengths
 from hushcount.secure import fresh_key
-from hushcount.sketches._kernels import entries as kernels
 from hushcount.sketches._kernels import table as layout
 from hushcount.sketches._kernels import update
 
@@ -55,7 +54,7 @@ class PreparedKeys(NamedTuple):
     batches: list[Keys]
 
     @classmethod
-    def of(cls, keys: Data, kind: pa.DataType | None, longest: int = layout.LONGEST) -> PreparedKeys:
+    def of(cls, keys: Data, kind: pa.DataType | None, longest: int = LARGEST_SKETCHED) -> PreparedKeys:
         """Return keys in a type, or in their own if it is None; raise if one is too long."""
         arrays = [array for array in key_arrays(keys) if len(array)]
         kind = kind or (held_as(arrays[0].type) if arrays else None)
@@ -146,27 +145,30 @@ class CounterTable:
 
     def lookup(self, keys: Keys) -> Counts:
         """Return the counts of keys, 0 for those not tracked."""
-        if isinstance(keys, ByteKeys):
-            return np.asarray(kernels.lookup_bytes(self._arrays, keys.data, keys.offsets))
-        return np.asarray(kernels.lookup_integers(self._arrays, keys))
+        return np.asarray(update.lookup(self._arrays, *self._as_stored(keys)))
 
     def entries(self) -> Entries:
         """Return all tracked keys, least recently updated first."""
         words, places = layout.collect(self._arrays, np.uint64(0xFFFFFFFFFFFFFFFF))
         counts = (words >> layout.CLOCK_BITS).astype(np.int64)
         if self.of_bytes:
-            data, offsets = kernels.gather_bytes(self._arrays, places)
+            data, offsets = layout.gather_bytes(self._arrays, places)
             return Entries(ByteKeys(data, offsets), counts)
         return Entries(self._arrays.rows[places] ^ self._arrays.state[layout.KEY], counts)
 
     def restore(self, entries: Entries) -> None:
         """Fill an empty table with what `entries` gave."""
-        keys, counts = entries.keys, entries.counts.astype(np.uint64)
+        keys, data, offsets = self._as_stored(entries.keys)
+        if self.of_bytes:
+            self._make_room(_rounded_up(np.diff(offsets)))
+        update.restore(self._arrays, keys, data, offsets, entries.counts.astype(np.uint64))
+
+    def _as_stored(self, keys: Keys) -> tuple[Words, Octets, Offsets]:
+        """Return the 64-bit keys of the table, and the bytes for which they stand, none for integers."""
         if isinstance(keys, ByteKeys):
-            self._make_room(_rounded_up(np.diff(keys.offsets)))
-            kernels.restore_bytes(self._arrays, keys.data, keys.offsets, counts)
-        else:
-            kernels.restore_integers(self._arrays, keys, counts)
+            return update.hashes(self._arrays, keys.data, keys.offsets), keys.data, keys.offsets
+        masked = keys ^ self._arrays.state[layout.KEY]
+        return masked, np.empty(0, np.uint8), np.zeros(len(keys) + 1, np.uint64)
 
     def _make_room(self, more: int) -> None:
         """Move the bytes of tracked keys to the front of a new arena that has room for `more` bytes.
@@ -174,9 +176,9 @@ class CounterTable:
         It is twice as large as what is tracked, so that at least as many bytes are stored before the next
         move as this one copies.
         """
-        tracked = int(kernels.live_bytes(self._arrays))
+        tracked = int(layout.live_bytes(self._arrays))
         arena = np.empty(max(SMALLEST_ARENA, 2 * tracked + more), np.uint8)
-        self._arrays = kernels.compact(self._arrays, arena)
+        self._arrays = layout.compact(self._arrays, arena)
 
 
 def memory_bound(counters: int, spread: int, max_key_bytes: int) -> int:
@@ -192,14 +194,6 @@ def memory_bound(counters: int, spread: int, max_key_bytes: int) -> int:
     key = -(-max_key_bytes // GRAIN) * GRAIN
     arena = max(SMALLEST_ARENA, (2 * counters + layout.BLOCK) * key)
     return fixed + 8 * slots + 2 * arena
-
-
-def check_lengths(keys: Keys, longest: int = layout.LONGEST) -> None:
-    """Raise if a byte string is longer than a table, or whoever asks, can hold."""
-    if not isinstance(keys, ByteKeys) or not len(keys):
-        return
-    if int(keys.offsets[-1] - keys.offsets[0]) > longest < int(np.diff(keys.offsets).max()):
-        raise DataError(f"A key is longer than {longest} bytes; shorten or hash such keys first.")
 
 
 def side_by_side(tables: Sequence[CounterTable]) -> layout.TableArrays:

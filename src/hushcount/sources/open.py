@@ -1,26 +1,59 @@
-"""Opening data of any kind: files, standard input, data in memory, and SQL queries."""
+"""Opening data of any kind: files, standard input, data in memory, SQL queries, public domains."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
 
 from hushcount.errors import ParameterError
+from hushcount.files.failures import attempt, guarded
+from hushcount.keys.columns import KeyColumns
+from hushcount.keys.domains import Domain, KnownKeys, as_domain
+from hushcount.keys.memory import Data, InMemory, in_memory
+from hushcount.keys.objects import mixed_types
+from hushcount.keys.plain import KeyLimit
+from hushcount.keys.times import TimeColumn
+from hushcount.privacy import EVENT, STREAM_ROW, PrivacyUnit
+from hushcount.sources.formats.registry import Piece, after
+from hushcount.sources.source import Batch, Source
 
-if TYPE_CHECKING:
-    from hushcount.keys.columns import KeyColumns
-    from hushcount.keys.memory import Data
-    from hushcount.keys.plain import KeyLimit
-    from hushcount.keys.times import TimeColumn
-    from hushcount.sources.source import Source
-
+UNIT_NOTE = "The unit is one row of the result."
 CONNECTION = "DuckDBPyConnection"  # which also hands out the rows of a query that was executed before
 NO_RELATION = (
     "data must not be a DuckDB connection, which holds many tables; give a query of it, as"
     ' connection.sql("SELECT query FROM searches"), or a table, as connection.table("searches").'
 )
+COLUMNAR = (".parquet", ".arrow", ".feather")
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySource(Source):
+    """Keys of data in this process; another process cannot continue to read them."""
+
+    found: InMemory
+    unit: PrivacyUnit = EVENT
+    unit_note: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> KeyColumns:
+        """The key columns with their types."""
+        return self.found.columns
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the unit is if not an event, and which rows are dropped."""
+        return self.unit_note + self.columns.notes
+
+    def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
+        """Yield the keys in order, in batches of bounded size."""
+        pieces = (Piece(columns, len(columns[0]), 0) for columns in guarded(self.found.pieces(), mixed_types))
+        for piece in after(pieces, skip_rows):
+            for keys, rows in self.columns.parts(piece.columns or ()):
+                yield Batch(keys, rows, 0)
 
 
 def open_source(
@@ -77,8 +110,6 @@ def open_source(
     >>> [batch.keys.to_pylist() for batch in source.batches()]
     [['a', 'b']]
     """
-    from hushcount.keys.columns import KeyColumns
-
     columns = KeyColumns.of(column, key_type)
     if user is not None:
         columns = columns.with_user(user)
@@ -101,15 +132,48 @@ def open_source(
 
 
 def _open_memory(data: Data, columns: KeyColumns, ordered: bool) -> Source:
-    """Open data in memory; DuckDB sorts its own relations."""
+    """Open data in memory; DuckDB sorts its own relations.
+
+    Rows of a query that is run now, such as a polars LazyFrame, have no order of their own; if they must be
+    `ordered`, they are sorted by a keyed hash.
+    """
     if any(kind.__module__.partition(".")[0] in ("duckdb", "_duckdb") for kind in type(data).__mro__):
-        from hushcount.files.failures import attempt
-        from hushcount.keys.objects import mixed_types
         from hushcount.sources.duckdb.sql import open_relation
 
         if type(data).__name__ == CONNECTION:
             raise ParameterError(NO_RELATION)
         return attempt(mixed_types, open_relation, data, columns)
-    from hushcount.sources.memory import open_memory
+    found = in_memory(data, columns)
+    if found.ordered:
+        return MemorySource(found)
+    source = MemorySource(found, STREAM_ROW, (UNIT_NOTE,))
+    if not ordered or columns.user is not None:  # the rows of users are sorted later
+        return source
+    from hushcount.sources.duckdb.counted import RowsByHash
 
-    return open_memory(data, columns, ordered)
+    return RowsByHash(source)
+
+
+def read_domain(value: Data, key_type: str = "auto") -> Domain | None:
+    """Return the domain of A..B, of a list of keys, or of a file with one key per line (or one column).
+
+    >>> read_domain("1..6").size
+    6
+    """
+    if value is None:
+        return None
+    if isinstance(value, os.PathLike) or (isinstance(value, str) and os.path.isfile(value)):
+        return _read_file(os.fspath(value), key_type)
+    if isinstance(value, str) and ".." not in value:
+        raise ParameterError(f"domain must be A..B or a file of keys, got {value}.")
+    return as_domain(value)
+
+
+def _read_file(path: str, key_type: str) -> Domain:
+    """Return the domain that a file lists."""
+    form = None if Path(path).suffix.lower() in COLUMNAR else "lines"
+    source = open_source(path, format=form, key_type=key_type)
+    keys = [source.columns.keys([batch.keys]) for batch in source.batches()]
+    if not keys:
+        raise ParameterError("domain must hold at least one key, got none.")
+    return KnownKeys.of(pa.chunked_array(keys))

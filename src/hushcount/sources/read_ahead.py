@@ -29,97 +29,84 @@ def read_ahead(
     (raised here), or when this generator is closed: then `cancel` is called, to end a long read, until the
     thread has ended or `patience` seconds have passed.
     """
-    queue: _Queue[Item] = _Queue(depth)
-    thread = threading.Thread(target=queue.fill, args=(items,), name=THREAD, daemon=True)
-    thread.start()
+    ahead = Wakeable(items, depth)
     try:
-        yield from queue.drain()
+        while (item := ahead.next()) is not None:
+            yield item
+            del item  # a batch may be large, and is not needed while the next one is awaited
     finally:
         with held():
-            queue.stop()
             end = time.monotonic() + patience
-            while thread.is_alive() and time.monotonic() < end:
+            while not ahead.close(STEP) and time.monotonic() < end:
                 cancel()
-                thread.join(STEP)
 
 
 class Wakeable(Generic[Item]):
-    """Items read in another thread: a wait for the next one, in whatever thread, is ended by `stop`."""
+    """Items, none of them None, read up to `depth` ahead in another thread.
 
-    def __init__(self, items: Iterator[Item]) -> None:
-        self._queue: _Queue[Item] = _Queue(depth=1)
-        self._found = self._queue.drain()
-        self._thread = threading.Thread(target=self._queue.fill, args=(items,), name=THREAD, daemon=True)
+    A wait for the next one, in whatever thread, is ended by `stop`.
+    """
+
+    def __init__(self, items: Iterator[Item], depth: int = 1) -> None:
+        self._items, self._depth = items, depth
+        self._read: deque[Item] = deque()
+        self._changed = threading.Condition()
+        self._ended = self._stopped = False
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._fill, name=THREAD, daemon=True)
 
     def next(self) -> Item | None:
-        """Return the next item, or None after the last one; raise KeyboardInterrupt after `stop`."""
+        """Return the next item, or None after the last one.
+
+        Raise what was raised while it was read, or KeyboardInterrupt after `stop`.
+        """
         if self._thread.ident is None:
             self._thread.start()
-        item = next(self._found, None)
-        if self._queue.stopped:
-            raise KeyboardInterrupt
-        return item
+        with self._changed:
+            self._changed.wait_for(lambda: self._read or self._ended or self._stopped)
+            if self._stopped:
+                raise KeyboardInterrupt
+            if self._read:
+                self._changed.notify_all()
+                return self._read.popleft()
+        if self._failure is not None:
+            raise self._failure
+        return None
 
     def stop(self) -> None:
         """End the reading, and whoever waits for it."""
-        self._queue.stop()
+        with self._changed:
+            self._stopped = True
+            self._read.clear()
+            self._changed.notify_all()
 
-    def close(self, patience: float | None = PATIENCE) -> None:
-        """End the reading, and wait for that as long as `patience` says, None for its end."""
+    def close(self, patience: float | None = PATIENCE) -> bool:
+        """End the reading; wait as long as `patience` says, None for its end, and return whether it came."""
         self.stop()
         if self._thread.ident is not None:
             self._thread.join(patience)
+        return not self._thread.is_alive()
 
-
-class _Queue(Generic[Item]):
-    def __init__(self, depth: int) -> None:
-        self._depth = depth
-        self._items: deque[Item] = deque()
-        self._changed = threading.Condition()
-        self._ended = False
-        self.stopped = False
-        self._failure: BaseException | None = None
-
-    def fill(self, items: Iterator[Item]) -> None:
+    def _fill(self) -> None:
         """Run in the reading thread: put every item, then the end, and close the items."""
         failure: BaseException | None = None
         try:
-            for item in items:
+            for item in self._items:
                 if not self._put(item):
                     break
         except BaseException as error:
             failure = error
         finally:
-            if isinstance(items, Generator):
-                items.close()
+            if isinstance(self._items, Generator):
+                self._items.close()
         with self._changed:
             self._ended, self._failure = True, failure
             self._changed.notify_all()
 
     def _put(self, item: Item) -> bool:
+        """Put an item once there is room for it; return whether more are wanted."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._items) < self._depth or self.stopped)
-            self._items.append(item)
+            self._changed.wait_for(lambda: len(self._read) < self._depth or self._stopped)
+            self._read.append(item)
             self._changed.notify_all()
-            return not self.stopped
-
-    def drain(self) -> Iterator[Item]:
-        """Yield the items as they come; raise what the reading thread raised."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._items or self._ended or self.stopped)
-                if not self._items:
-                    break
-                item = self._items.popleft()
-                self._changed.notify_all()
-            yield item
-            del item
-        if self._failure is not None:
-            raise self._failure
-
-    def stop(self) -> None:
-        """Ask the reading thread to stop."""
-        with self._changed:
-            self.stopped = True
-            self._items.clear()
-            self._changed.notify_all()
+            return not self._stopped

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
-    from hushcount.keys.columns import KeyColumns
-    from hushcount.privacy import PrivacyUnit
-    from hushcount.sources.formats.registry import Piece
+from hushcount.keys.columns import KeyColumns
+from hushcount.privacy import EVENT, PrivacyUnit
+from hushcount.sources.formats.registry import Piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +27,12 @@ class Batch:
 
 
 class Source(Protocol):
-    """Keys of events in the order of the data, and how to turn them back into columns."""
+    """Keys of events in the order of the data, and how to turn them back into columns.
 
-    @property
-    def unit(self) -> PrivacyUnit:
-        """What one row is."""
-        ...
+    A source that says nothing else has events as rows, reads no file, and cannot be read a second time.
+    """
 
-    @property
-    def key_names(self) -> tuple[str, ...]:
-        """Names of the key columns in a result."""
-        ...
+    __slots__ = ()
 
     @property
     def columns(self) -> KeyColumns:
@@ -46,84 +40,43 @@ class Source(Protocol):
         ...
 
     @property
-    def size(self) -> int | None:
-        """Bytes in all, when known."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Identifies the source for a checkpoint; empty when it cannot be read a second time."""
-        ...
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Paths of the files that are read, which no output may replace."""
-        ...
-
-    @property
-    def state(self) -> dict[str, str]:
-        """What `open_source` must be given to continue in the same order."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Public sentences about how rows become events."""
-        ...
-
-    def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
-        """Yield the keys in order, after the first `skip_rows` rows; close it to stop early."""
-        ...
-
-    def decode(self, keys: pa.Array) -> pa.Table:
-        """Turn keys back into their columns."""
-        ...
-
-
-class WrappedSource:
-    """A source made of another: whatever a subclass does not change is that of `source`."""
-
-    __slots__ = ()
-    source: Source
-
-    @property
     def unit(self) -> PrivacyUnit:
         """What one row is."""
-        return self.source.unit
+        return EVENT
 
     @property
     def key_names(self) -> tuple[str, ...]:
         """Names of the key columns in a result."""
-        return self.source.key_names
-
-    @property
-    def columns(self) -> KeyColumns:
-        """The key columns with their types."""
-        return self.source.columns
+        return self.columns.key_names
 
     @property
     def size(self) -> int | None:
         """Bytes in all, when known."""
-        return self.source.size
+        return None
 
     @property
     def fingerprint(self) -> str:
         """Identifies the source for a checkpoint; empty when it cannot be read a second time."""
-        return self.source.fingerprint
+        return ""
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Paths of the files that are read."""
-        return self.source.inputs
+        """Paths of the files that are read, which no output may replace."""
+        return ()
 
     @property
     def state(self) -> dict[str, str]:
         """What `open_source` must be given to continue in the same order."""
-        return self.source.state
+        return {}
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Public sentences about how rows become events."""
-        return self.source.notes
+        return self.columns.notes
+
+    def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
+        """Yield the keys in order, after the first `skip_rows` rows; close it to stop early."""
+        ...
 
     def decode(self, keys: pa.Array) -> pa.Table:
         """Turn keys back into their columns."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # A sort of 20 million rows of text needs 256 MB; the rest is room for the query itself.
 MEMORY = "512MB"
 SMALL_MEMORY = "384MB"  # of each of two queries that work at the same time
+# DuckDB works in vectors of 2048 rows; 65536 keep two threads busy in little memory.
+ROWS = 1 << 16
 
 
 def connect(folder: str | None = None, memory: str | None = MEMORY) -> duckdb.DuckDBPyConnection:

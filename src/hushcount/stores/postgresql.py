@@ -6,14 +6,13 @@ stricter level may be older than the lock on which it waited; whoever needs to b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Self
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from hushcount.errors import DataError
 from hushcount.files.failures import attempt
-from hushcount.signals import held
-from hushcount.stores.database import LOCKED, Row, UnansweredError, Value, shown
+from hushcount.stores.database import LOCKED, Database, Row, UnansweredError, Value, shown
 
 if TYPE_CHECKING:
     import psycopg
@@ -40,7 +39,7 @@ LOST = "The connection to {place} was lost."
 UNKNOWN = "{place} is not a database that hushcount can use."
 
 
-class PostgreSQL:
+class PostgreSQL(Database):
     """A connection to a PostgreSQL server as a `Database`.
 
     Parameters
@@ -57,6 +56,12 @@ class PostgreSQL:
     """
 
     alone = " FOR UPDATE"
+    _begin = (
+        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+        "SET LOCAL synchronous_commit = on",
+        f"SET LOCAL lock_timeout = '{PATIENCE}s'",
+    )
+    _begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     def __init__(self, address: str, schema: Sequence[str] = ()) -> None:
         try:
@@ -77,9 +82,6 @@ class PostgreSQL:
                 for statement in schema:
                     self.change(statement.replace("BLOB", "BYTEA"))
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
@@ -87,38 +89,7 @@ class PostgreSQL:
         """Return whether there is such a table."""
         return self.rows("SELECT to_regclass(?) IS NOT NULL", f"{SPACE}.{name}") == [(True,)]
 
-    def rows(self, statement: str, *values: Value) -> list[Row]:
-        """Run a query and return its rows."""
-        return attempt(self._failure, lambda: self._run(statement, values).fetchall())
-
-    def change(self, statement: str, *values: Value) -> int:
-        """Run a statement and return how many rows it changed."""
-        return attempt(self._failure, lambda: self._run(statement, values).rowcount)
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Do all of a block or nothing of it; no signal interrupts it."""
-        with held():
-            self.change("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-            try:
-                self.change("SET LOCAL synchronous_commit = on")
-                self.change(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
-                yield
-                attempt(self._unanswered, lambda: self._run("COMMIT", ()))
-            except BaseException:
-                self._undo()
-                raise
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Let all queries of a block see the same moment."""
-        self.change("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        try:
-            yield
-        finally:
-            self._undo()
-
-    def _run(self, statement: str, values: Sequence[Value]) -> psycopg.Cursor[Row]:
+    def _run(self, statement: str, values: Sequence[Value] = ()) -> psycopg.Cursor[Row]:
         return self._connection.execute(statement.replace("?", "%s").encode(), values or None)
 
     def _undo(self) -> None:

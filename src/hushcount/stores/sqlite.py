@@ -9,16 +9,13 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
 
 from hushcount.errors import DataError
 from hushcount.files.atomic import PRIVATE, check_writable
 from hushcount.files.failures import attempt
-from hushcount.signals import held
-from hushcount.stores.database import LOCKED, Row, Value
+from hushcount.stores.database import LOCKED, Database, Value
 
 # Milliseconds to wait for a transaction of another process.
 PATIENCE = 30_000
@@ -37,7 +34,7 @@ ROOM = 1 << 16  # bytes that a log needs
 DAMAGED = "{path} is not a database that hushcount can use."
 
 
-class SQLite:
+class SQLite(Database):
     """One SQLite file as a `Database`.
 
     Parameters
@@ -53,16 +50,21 @@ class SQLite:
         If the file does not exist, cannot be used, or lies on a network file system.
     """
 
-    alone = ""
+    _begin = ("BEGIN IMMEDIATE",)
+    _begin_reading = "BEGIN"
 
     def __init__(self, path: str | os.PathLike[str], schema: Sequence[str] = ()) -> None:
         self._path = path
         if not schema and not os.path.exists(path):
             raise DataError(f"{path} does not exist.")
-        self._connection = connect(path, schema)
-
-    def __enter__(self) -> Self:
-        return self
+        check_writable(path)
+        kind = file_system(os.path.realpath(path))
+        if kind in NETWORK:
+            raise DataError(
+                f"{path} lies on a network file system ({kind}), which does not keep locks; move it."
+            )
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
+        self._connection = attempt(self._failure, _opened, path, ";\n".join(schema))
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
@@ -71,62 +73,23 @@ class SQLite:
         """Return whether there is such a table."""
         return bool(self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", name))
 
-    def rows(self, statement: str, *values: Value) -> list[Row]:
-        """Run a query and return its rows."""
-        return attempt(self._failure, lambda: self._connection.execute(statement, values).fetchall())
+    def _run(self, statement: str, values: Sequence[Value] = ()) -> sqlite3.Cursor:
+        return self._connection.execute(statement, values)
 
-    def change(self, statement: str, *values: Value) -> int:
-        """Run a statement and return how many rows it changed."""
-        return attempt(self._failure, lambda: self._connection.execute(statement, values).rowcount)
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Do all of a block or nothing of it, alone; no signal interrupts it."""
-        with transaction(self._connection, self._path):
-            yield
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Let all queries of a block see the same moment."""
-        self.change("BEGIN")
-        try:
-            yield
-        finally:
-            _undo(self._connection)
+    def _undo(self) -> None:
+        """Undo what is not committed. After some failures SQLite has done so already."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
     def _failure(self, error: Exception) -> DataError:
-        return failure(error, self._path)
-
-
-def connect(path: str | os.PathLike[str], schema: str | Sequence[str]) -> sqlite3.Connection:
-    """Open a file that only its owner can read, and make its tables if it is new.
-
-    Parameters
-    ----------
-    path
-        The file; it is created (0600) if there is none.
-    schema
-        SQL that creates what is missing ("CREATE TABLE IF NOT EXISTS ..."), in one text or several.
-
-    Returns
-    -------
-    A connection that changes nothing outside of `transaction`.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be written, is no database, or lies on a network file system.
-    """
-    check_writable(path)
-    kind = file_system(os.path.realpath(path))
-    if kind in NETWORK:
-        raise DataError(f"{path} lies on a network file system ({kind}), which does not keep locks; move it.")
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
-    script = schema if isinstance(schema, str) else ";\n".join(schema)
-    return attempt(lambda error: failure(error, path), _opened, path, script)
+        code = vars(error).get("sqlite_errorcode", 0) & 0xFF  # missing where the module itself refused
+        if code == sqlite3.SQLITE_IOERR and _is_full(self._path):  # as of a log that cannot be made there
+            code = sqlite3.SQLITE_FULL
+        return DataError(REASONS.get(code, DAMAGED).format(path=self._path))
 
 
 def _opened(path: str | os.PathLike[str], script: str) -> sqlite3.Connection:
+    """Open a file, and make its tables if it is new."""
     connection = sqlite3.connect(path, timeout=PATIENCE / 1000, isolation_level=None)
     try:
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -140,38 +103,6 @@ def _opened(path: str | os.PathLike[str], script: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection, path: str | os.PathLike[str] = "The file") -> Iterator[None]:
-    """Do all of a block or nothing of it, alone; no signal interrupts it.
-
-    >>> connection = sqlite3.connect(":memory:", isolation_level=None)
-    >>> with transaction(connection):
-    ...     _ = connection.execute("CREATE TABLE spent (epsilon REAL)")
-    """
-    with held():
-        attempt(lambda error: failure(error, path), connection.execute, "BEGIN IMMEDIATE")
-        try:
-            yield
-            attempt(lambda error: failure(error, path), connection.execute, "COMMIT")
-        except BaseException:
-            _undo(connection)
-            raise
-
-
-def _undo(connection: sqlite3.Connection) -> None:
-    """Undo what is not committed. After some failures SQLite has done so already."""
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
-
-
-def failure(error: Exception, path: str | os.PathLike[str]) -> DataError:
-    """Return the sentence for whatever SQLite raised."""
-    code = vars(error).get("sqlite_errorcode", 0) & 0xFF  # missing where the module itself refused
-    if code == sqlite3.SQLITE_IOERR and _is_full(path):  # as of a log that cannot be made there
-        code = sqlite3.SQLITE_FULL
-    return DataError(REASONS.get(code, DAMAGED).format(path=path))
 
 
 def _is_full(path: str | os.PathLike[str]) -> bool:

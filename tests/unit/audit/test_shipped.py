@@ -17,7 +17,7 @@ from hushcount.mechanisms.registry import EVERY_MECHANISM
 from hushcount.mechanisms.thresholds import pmg_paper_threshold, pmg_threshold
 from hushcount.noise.tails import log_floor_tail
 from hushcount.privacy import Budget
-from hushcount.sketches.space_saving import SpaceSaving
+from hushcount.sketches.counters import SpaceSaving
 
 # docs/audit.md says why no neighbours spend all of these claims.
 NOT_TIGHT = {

@@ -8,7 +8,7 @@ import pytest
 import hushcount as hc
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.hierarchies.components import columns, domain, path
-from hushcount.keys.composite import encode
+from hushcount.keys.arrays import encode_rows as encode
 from hushcount.sources.open import open_source
 
 

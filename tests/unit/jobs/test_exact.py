@@ -1,6 +1,7 @@
 """Exact counts on disk: the right ones, in bounded memory, and one user changes what the proof says."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +11,10 @@ import hushcount as hc
 from hushcount.errors import ParameterError
 from hushcount.jobs.exact import CountsOnDisk
 from hushcount.privacy import USER
-from hushcount.sources.bounded import BoundedSource
 from hushcount.sources.duckdb import bounding
 from hushcount.sources.duckdb.bounding import DistinctPairs
 from hushcount.sources.open import open_source
+from hushcount.sources.wrapped import BoundedSource
 
 KEY = b"0123456789abcdef"
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -80,8 +81,8 @@ def test_more_keys_than_memory(monkeypatch):
     """Two million different keys in 64 MB: DuckDB goes to disk, and every key is there once."""
     from hushcount.sources.duckdb import counted
 
-    kind = counted.CountedKeys
-    monkeypatch.setattr("hushcount.jobs.exact.CountedKeys", lambda source: kind(source, memory="64MB"))
+    small = partial(counted.counted_keys, memory="64MB")
+    monkeypatch.setattr("hushcount.jobs.exact.counted_keys", small)
     names = pa.array(np.arange(2_000_000)).cast(pa.string())
     sketch = CountsOnDisk()
     table = pa.table({"key": pa.chunked_array([names, names.slice(0, 10)])})

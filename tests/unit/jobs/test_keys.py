@@ -1,6 +1,7 @@
 """`hc.keys`: from data to keys without counts, for users and for events; whole sentences of refusals."""
 
 import json
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -52,8 +53,8 @@ def test_events_are_counted_on_disk_in_bounded_memory(monkeypatch):
     from hushcount.sketches import exact
     from hushcount.sources.duckdb import counted
 
-    kind = counted.CountedKeys
-    monkeypatch.setattr("hushcount.jobs.exact.CountedKeys", lambda source: kind(source, memory="64MB"))
+    small = partial(counted.counted_keys, memory="64MB")
+    monkeypatch.setattr("hushcount.jobs.exact.counted_keys", small)
     monkeypatch.setattr(exact.Exact, "update", lambda self, keys: pytest.fail("counted in memory"))
     names = pa.array(range(2_000_000)).cast(pa.string())
     table = pa.table({"key": pa.chunked_array([names, *[names.slice(7, 1)] * 60])})

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import DataError, KeyTypeError
+from hushcount.sketches.counters import MisraGries, SpaceSaving
 from hushcount.sketches.exact import Exact
 from hushcount.sketches.kinds import load
-from hushcount.sketches.misra_gries import MisraGries
-from hushcount.sketches.space_saving import SpaceSaving
 
 SKETCHES: list[Callable[[], Any]] = [lambda: SpaceSaving(50), lambda: MisraGries(50), Exact]
 DAY = dt.date(1969, 7, 20)

@@ -15,8 +15,8 @@ from hushcount.jobs.release import release
 from hushcount.mechanisms.registry import DEFAULTS, MECHANISMS
 from hushcount.privacy import EVENT, RESULT_ROW, USER, Budget
 from hushcount.shapes import FloorCounters, Histogram, KeyShards, LimitedKeys, ManyKeys, Public, Shards
+from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.leaves import count_leaves
-from hushcount.sketches.space_saving import SpaceSaving
 
 FLOORED = FloorCounters(pa.array(["a", "b", "c"]), np.array([1000, 500, 21]), 20, candidates=7, parts=8)
 EXACT = Histogram(pa.array([5, 6, 7]), np.array([1000, 500, 1]))

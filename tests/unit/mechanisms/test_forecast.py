@@ -17,7 +17,7 @@ from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import USER, Budget
 from hushcount.shapes import FloorCounters, Histogram, LeafCounts, ManyKeys, Public, TrackedCells
 from hushcount.sketches.leaves import count_leaves
-from hushcount.sketches.tracked import TrackedSketch
+from hushcount.sketches.linear import TrackedSketch
 from hushcount.testing import SeededBits
 
 DRAWS = 40_000

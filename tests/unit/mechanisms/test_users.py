@@ -20,7 +20,7 @@ from hushcount.noise.bits import system_bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import EVENT, USER, Budget, PrivacyUnit
 from hushcount.shapes import Public
-from hushcount.sketches.space_saving import SpaceSaving
+from hushcount.sketches.counters import SpaceSaving
 
 
 def names(*arguments):

@@ -18,7 +18,7 @@ from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.privacy import RESULT_ROW
 from hushcount.releases.accuracy import hidden
 from hushcount.releases.added import add_releases
-from hushcount.sketches.tracked import TrackedSketch
+from hushcount.sketches.linear import TrackedSketch
 
 
 def test_counts_are_added_and_sorted():

@@ -21,9 +21,9 @@ from hushcount.privacy import RESULT_ROW
 from hushcount.releases.oracle import CONTENTS, Oracle
 from hushcount.releases.oracle_intervals import at_least_half_of, oracle_interval
 from hushcount.releases.stored.oracles import contents_of
+from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.kinds import load
 from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
-from hushcount.sketches.space_saving import SpaceSaving
 
 FILES = Path(__file__).parents[2] / "vectors" / "files"
 KINDS = [CountMin, CountSketch]

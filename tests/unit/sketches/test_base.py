@@ -9,7 +9,7 @@ import pytest
 
 import hushcount as hc
 from hushcount.errors import HushcountError
-from hushcount.sketches.tracked import TrackedSketch
+from hushcount.sketches.linear import TrackedSketch
 
 COUNTERS = {
     "space-saving": lambda: hc.SpaceSaving(counters=64),

@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,17 +12,17 @@ import pytest
 from hushcount import signals
 from hushcount.errors import DataError
 from hushcount.stores import sqlite
-from hushcount.stores.sqlite import connect, file_system, transaction
+from hushcount.stores.sqlite import SQLite, file_system
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS spent (epsilon REAL NOT NULL)"
 ADD = """
 import sys
-from hushcount.stores.sqlite import connect, transaction
-connection = connect("ledger", sys.argv[1])
+from hushcount.stores.sqlite import SQLite
+database = SQLite("ledger", [sys.argv[1]])
 for _ in range(50):
-    with transaction(connection):
-        (number,) = connection.execute("SELECT count(*) FROM spent").fetchone()
-        connection.execute("INSERT INTO spent VALUES (?)", [number])
+    with database.transaction():
+        ((number,),) = database.rows("SELECT count(*) FROM spent")
+        database.change("INSERT INTO spent VALUES (?)", number)
 """
 
 
@@ -34,24 +33,24 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def ledger():
-    with closing(connect("ledger", SCHEMA)) as connection:
-        yield connection
+    with opened() as database:
+        yield database
 
 
-def spent(connection):
-    return [value for (value,) in connection.execute("SELECT epsilon FROM spent ORDER BY epsilon")]
+def spent(database):
+    return [value for (value,) in database.rows("SELECT epsilon FROM spent ORDER BY epsilon")]
 
 
 def test_settings(ledger):
     assert stat.S_IMODE(os.stat("ledger").st_mode) == 0o600
-    assert ledger.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert ledger.execute("PRAGMA synchronous").fetchone() == (2,)
-    assert ledger.execute("PRAGMA busy_timeout").fetchone() == (sqlite.PATIENCE,)
+    assert ledger.rows("PRAGMA journal_mode") == [("wal",)]
+    assert ledger.rows("PRAGMA synchronous") == [(2,)]
+    assert ledger.rows("PRAGMA busy_timeout") == [(sqlite.PATIENCE,)]
 
 
-def add(connection, *steps):
-    with transaction(connection):
-        connection.execute("INSERT INTO spent VALUES (1.0)")
+def add(database, *steps):
+    with database.transaction():
+        database.change("INSERT INTO spent VALUES (1.0)")
         for step in steps:
             step()
 
@@ -83,7 +82,7 @@ def test_processes_take_turns(ledger):
 
 def test_a_lock_that_is_kept_is_a_sentence(ledger, monkeypatch):
     monkeypatch.setattr(sqlite, "PATIENCE", 0)
-    with closing(connect("ledger", SCHEMA)) as other, transaction(ledger), pytest.raises(DataError) as caught:
+    with opened() as other, ledger.transaction(), pytest.raises(DataError) as caught:
         add(other)
     assert str(caught.value) == "Another process has kept the database locked for too long; run it again."
 
@@ -91,7 +90,7 @@ def test_a_lock_that_is_kept_is_a_sentence(ledger, monkeypatch):
 def test_what_is_no_database_is_refused():
     Path("ledger").write_bytes(b"secret" * 1000)
     with pytest.raises(DataError) as caught:
-        connect("ledger", SCHEMA)
+        opened()
     assert str(caught.value) == "ledger is not a database that hushcount can use."
     assert caught.value.__context__ is None
 
@@ -103,7 +102,7 @@ def test_network_file_systems_are_refused(monkeypatch, tmp_path):
     assert file_system("/data/ledger", "missing") == ""
     monkeypatch.setattr(sqlite, "file_system", lambda path: "nfs4")
     with pytest.raises(DataError) as caught:
-        connect("ledger", SCHEMA)
+        opened()
     assert str(caught.value) == (
         "ledger lies on a network file system (nfs4), which does not keep locks; move it."
     )
@@ -111,7 +110,7 @@ def test_network_file_systems_are_refused(monkeypatch, tmp_path):
 
 
 def opened(schema=(SCHEMA,)):
-    return sqlite.SQLite("ledger", schema)
+    return SQLite("ledger", schema)
 
 
 def refused(call, *arguments):

@@ -121,13 +121,13 @@ def _users(request: Request, encoding: Encoding, progress: Progress | None) -> I
 
 def _items_of_users(request: Request, progress: Progress | None) -> Iterator[pa.Array]:
     """Yield one item of each user that has any, picked by a keyed hash of user and item."""
-    from hushcount.sources.duckdb.bounding import BoundedUsers, DistinctPairs
+    from hushcount.sources.duckdb.bounding import DistinctPairs, bounded_users
 
     if request.data == "-":
         raise ParameterError("--user reads the data twice, so FILE cannot be standard input.")
     source = request.open()
     tell = (lambda batch: progress(batch.bytes_read, source.size)) if progress else (lambda batch: None)
-    for _, keys in BoundedUsers(source, DistinctPairs(1)).batches(tell):
+    for _, keys in bounded_users(source, DistinctPairs(1), tell):
         yield keys
 
 

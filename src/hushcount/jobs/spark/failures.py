@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from types import ModuleType
+from typing import ParamSpec, TypeVar
 
 from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.failures import attempt
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

@@ -1,5 +1,7 @@
 """Files as a Spark frame: each value is read by its own row and its own file's header.
 
+Spark is the one that runs, or a quiet one of its own, with nothing guessed from data.
+
 Spark alone would take the header, the types of folder names and the Parquet schema from whichever file comes
 first, and that can depend on a single row.
 """
@@ -9,7 +11,11 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Sequence
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -19,14 +25,13 @@ from hushcount.errors import DataError, ParameterError
 from hushcount.files.failures import attempt, file_failure
 from hushcount.jobs.spark.columns import quoted
 from hushcount.jobs.spark.failures import on_spark, spark_module
-from hushcount.jobs.spark.session import own_session
 from hushcount.keys.columns import KeyColumns
-from hushcount.sources.duckdb.json_lines import JsonLinesReader
+from hushcount.signals import held
+from hushcount.sources.formats.files import find_inputs
 from hushcount.sources.formats.inputs import Input, RegularFile, file_input
 from hushcount.sources.formats.parquet import ParquetReader
-from hushcount.sources.formats.paths import find_inputs
 from hushcount.sources.formats.registry import FORMATS, ending_format
-from hushcount.sources.formats.text import CsvReader
+from hushcount.sources.formats.text import CsvReader, JsonLinesReader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -39,6 +44,14 @@ PATTERN = re.compile(r"([\\{}\[\]*?])")  # what Hadoop takes for a pattern in a 
 LINKED = (
     "The frame reads one file under two names (links), so its rows would count twice. Name the file once."
 )
+DEBUG = "HUSHCOUNT_DEBUG"
+NOT_STARTED = f"Spark cannot be started. It needs Java 17 or newer; {DEBUG}=1 shows Spark's own messages."
+SETTINGS = {
+    # "01" and "1" are two keys, whatever the other folders are called.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    # Otherwise a row that lacks a column, or half a row of two lines, is counted if the column is not needed.
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +184,41 @@ def local_files(frame: DataFrame) -> list[RegularFile]:
     if len({file.stamp.identity for file in found}) < len(found):
         raise ParameterError(LINKED)
     return found
+
+
+def own_session() -> SparkSession:
+    """Return a session with settings of its own, in the Spark that this process has or now starts."""
+    sessions = spark_module("pyspark.sql").SparkSession
+    running = sessions.getActiveSession() or attempt(lambda _: DataError(NOT_STARTED), _started)
+    session: SparkSession = running.newSession()
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    return session
+
+
+def _started() -> SparkSession:
+    """Start Spark as it is configured. Ctrl-C waits meanwhile, lest a half-started Java stays behind."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = spark_module("pyspark.sql").SparkSession.builder.appName("hushcount")
+    interrupted = signal.getsignal(signal.SIGINT)
+    with held(), _quiet():
+        session: SparkSession = builder.getOrCreate()
+        if threading.current_thread() is threading.main_thread():  # PySpark has put its own handler there
+            signal.signal(signal.SIGINT, interrupted)
+    return session
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Start Java without our standard error: its stack traces quote raw data, and never help a reader."""
+    if os.environ.get(DEBUG) == "1":
+        yield
+        return
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

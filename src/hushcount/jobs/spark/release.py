@@ -13,7 +13,7 @@ from hushcount.jobs.request import Request
 from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import ReleaseSettings
 from hushcount.jobs.spark import is_frame
-from hushcount.jobs.spark.source import SparkRequest
+from hushcount.jobs.spark.shards import SparkRequest
 from hushcount.jobs.top import top_of
 from hushcount.jobs.users import SKETCHES, UserPlan, UserSettings, allowed_routes, chosen_plan, routes_for
 from hushcount.mechanisms.counters.shards import ShardRelease

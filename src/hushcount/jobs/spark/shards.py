@@ -6,30 +6,42 @@ a task that is run again, or twice at once, gives the same counts, and so does a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
-from hushcount.errors import DataError
+from hushcount.errors import DataError, ParameterError
 from hushcount.jobs.choices import Partitioning
-from hushcount.jobs.spark.columns import UTC, dealt_by, is_moment, quoted, quoted_names
+from hushcount.jobs.request import Request
+from hushcount.jobs.spark import is_frame
+from hushcount.jobs.spark.columns import (
+    UTC,
+    check_guesses,
+    dealt_by,
+    is_moment,
+    key_columns,
+    quoted,
+    quoted_names,
+    renamed,
+)
 from hushcount.jobs.spark.failures import on_spark, spark_module
+from hushcount.jobs.spark.files import local_files, read_files
 from hushcount.keys.columns import KeyColumns
-from hushcount.privacy import PrivacyUnit
+from hushcount.privacy import EVENT, USER, PrivacyUnit
 from hushcount.secure import fresh_key
+from hushcount.shapes import ManyKeys, Public, Shards
+from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.kinds import load
-from hushcount.sketches.merged import MergedCounters
-from hushcount.sketches.shards import DealtByKey, shards_of
-from hushcount.sketches.space_saving import SpaceSaving
-from hushcount.sketches.user_misra_gries import UserMisraGries
-from hushcount.sources.duckdb.bounding import AllRows, Bound
+from hushcount.sketches.merged import DealtByKey, MergedCounters, shards_of
+from hushcount.sketches.users import UserMisraGries
+from hushcount.sources.duckdb.bounding import AllRows, UserBound
+from hushcount.sources.formats.inputs import RegularFile
+from hushcount.sources.source import Batch, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from hushcount.shapes import ManyKeys, Public, Shards
 
 SCHEMA = "shard long, sketch binary"
 HASH, PAIR = "hushcount_hash", "hushcount_pair"
@@ -153,7 +165,7 @@ def _sorted_rows(frame: DataFrame, task: ShardTask, partitioning: Partitioning, 
 
 
 @on_spark
-def bounded(frame: DataFrame, columns: KeyColumns, bound: Bound, secret: int | None = None) -> DataFrame:
+def bounded(frame: DataFrame, columns: KeyColumns, bound: UserBound, secret: int | None = None) -> DataFrame:
     """Return what is kept of each user: a function of that user's rows and of a key drawn for the run."""
     functions = spark_module("pyspark.sql.functions")
     names = quoted_names(columns)
@@ -171,3 +183,93 @@ def bounded(frame: DataFrame, columns: KeyColumns, bound: Bound, secret: int | N
 def _secret() -> int:
     """Draw the key of the hashes of one run."""
     return int.from_bytes(fresh_key()[:8], "big", signed=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkRequest(Request):
+    """Which frame or files Spark is to count, and how rows are assigned to shards."""
+
+    partitioning: Partitioning
+    counters: int
+
+    @property
+    def kind(self) -> str:
+        """What the sketch of a shard counts."""
+        return USERS if self.with_users else EVENTS
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """One row, or one user with all rows that are kept."""
+        return EVENT if self.bound is None else replace(USER, rows=self.bound.largest)
+
+    @property
+    def dealing(self) -> Partitioning:
+        """How rows are assigned to shards; rows kept of users count singly there, so keys stay together."""
+        grouped = self.bound is not None and not self.with_users
+        return Partitioning(self.partitioning.shards) if grouped else self.partitioning
+
+    def empty(self) -> ShardSketches:
+        """Return the sketch that takes the shards."""
+        return ShardSketches(self.kind, self.counters, self.dealing.keeps_keys_whole, self.unit)
+
+    def open(self, state: Mapping[str, str] | None = None) -> SparkSource:
+        """Check the columns and say what Spark is to do; nothing is counted yet."""
+        asked = KeyColumns.of(self.column, self.key_type)
+        frame = self._given() if is_frame(self.data) else self._read(asked)
+        asked = key_columns(frame, asked if self.user is None else asked.with_user(self.user))
+        frame, safe, rule = renamed(frame, asked, self.partitioning)
+        if self.bound is not None:
+            frame = bounded(frame, safe, self.bound)
+        if self.dealing is not self.partitioning:
+            safe, rule = safe.without_user(), self.dealing
+        notes = (*asked.notes, self.dealing.note)
+        task = ShardTask(safe, self.kind, self.counters)
+        return SparkSource(frame, task, rule, asked, tuple(local_files(frame)), self.unit, notes)
+
+    def _given(self) -> DataFrame:
+        """Return the frame that was passed in, unless its rows were read by guesses."""
+        frame: DataFrame = self.data
+        check_guesses(frame)
+        return frame
+
+    def _read(self, asked: KeyColumns) -> DataFrame:
+        """Return the frame of files."""
+        if self.column is None:
+            raise ParameterError("column must be named with the Spark engine, got None.")
+        more = [name for name in (self.user, self.partitioning.row_id) if name is not None]
+        return read_files(self.data, self.format, list(dict.fromkeys([*asked.names, *more])))
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSource(Source):
+    """A frame and what Spark does with it.
+
+    `read` are its columns under their own names, `files` those of its files that this machine sees. Nothing
+    of it can be continued by another run; Spark repeats lost tasks by itself.
+    """
+
+    frame: DataFrame
+    task: ShardTask
+    partitioning: Partitioning
+    read: KeyColumns
+    files: tuple[RegularFile, ...]
+    unit: PrivacyUnit = field()  # these two take the place of properties of a source, which are no defaults
+    notes: tuple[str, ...] = field()
+
+    @property
+    def columns(self) -> KeyColumns:
+        """The key columns with their types, without the user's."""
+        return self.read.without_user()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Paths of the local files that Spark reads."""
+        return tuple(file.location for file in self.files)
+
+    def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
+        """Let Spark count, then yield the sketch of each shard in place of its keys."""
+        contents = shard_contents(self.frame, self.task, self.partitioning)
+        for file in self.files:
+            file.check_unchanged()
+        for content in contents:
+            yield Batch(pa.array([content], pa.binary()), 0, 0)

@@ -21,7 +21,7 @@ from hushcount.mechanisms.forecast import Expected
 from hushcount.privacy import Guarantee, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS
 from hushcount.shapes import Shape
-from hushcount.sources.bounded import BoundedSource
+from hushcount.sources.wrapped import BoundedSource
 
 WIDTH = 100
 

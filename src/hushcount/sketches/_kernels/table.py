@@ -55,7 +55,6 @@ MISRA_GRIES = 1
 
 LENGTH_BITS = _U(24)
 LENGTH_MASK = _U((1 << 24) - 1)
-LONGEST = (1 << 24) - 1
 GRAIN = _U(15)
 
 
@@ -253,3 +252,43 @@ def keep_bytes(table: Any, place: Any, ref: Any, item: Any) -> Any:
         table.state[TOP] = offset + ((length + GRAIN) & ~GRAIN)
     copy_bytes(data, start, table.arena, offset, length)
     table.refs[slot_of(place)] = (offset << LENGTH_BITS) | length
+
+
+@kernel
+def gather_bytes(table: Any, places: Any) -> Any:
+    """Return the byte strings of places, one after the other, and their offsets."""
+    offsets = np.zeros(places.size + 1, np.uint64)
+    for index in range(places.size):
+        offsets[index + 1] = offsets[index] + (table.refs[slot_of(_U(places[index]))] & LENGTH_MASK)
+    data = np.empty(offsets[places.size], np.uint8)
+    for index in range(places.size):
+        start = table.refs[slot_of(_U(places[index]))] >> LENGTH_BITS
+        for octet in range(offsets[index + 1] - offsets[index]):
+            data[offsets[index] + _U(octet)] = table.arena[start + _U(octet)]
+    return data, offsets
+
+
+@kernel
+def live_bytes(table: Any) -> Any:
+    """Return how many bytes of the arena the tracked keys need; each is rounded up to 16."""
+    total = np.int64(0)
+    for slot in range(table.refs.size):
+        if table.rows[((slot >> 2) << 3) + (slot & 3) + 4] > GONE:
+            total += np.int64(((table.refs[slot] & LENGTH_MASK) + GRAIN) & ~GRAIN)
+    return total
+
+
+@kernel
+def compact(table: Any, arena: Any) -> Any:
+    """Return the same table with its byte strings moved to the front of another arena."""
+    top = _U(0)
+    for slot in range(table.refs.size):
+        if table.rows[((slot >> 2) << 3) + (slot & 3) + 4] > GONE:
+            ref = table.refs[slot]
+            length = ref & LENGTH_MASK
+            for index in range(length):
+                arena[top + _U(index)] = table.arena[(ref >> LENGTH_BITS) + _U(index)]
+            table.refs[slot] = (top << LENGTH_BITS) | length
+            top += (length + GRAIN) & ~GRAIN
+    table.state[TOP] = top
+    return TableArrays(table.rows, table.passed, table.stacks, table.tops, table.state, table.refs, arena)

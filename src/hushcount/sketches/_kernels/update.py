@@ -1,4 +1,4 @@
-"""Batches of keys into a counter table.
+"""Batches of keys into a counter table; single keys looked up, and restored from a file.
 
 Keys are taken in blocks of 128. A first loop hashes them all and asks for their buckets, a second counts them
 one after the other, in the order of the stream: by then their cache lines have arrived. The order must not
@@ -14,7 +14,7 @@ import numpy as np
 from hushcount.compiled._kernels.hashing import hash_bytes, mix
 from hushcount.compiled._kernels.intrinsics import borrow, prefetch
 from hushcount.compiled.kernel import inlined, kernel
-from hushcount.sketches._kernels.eviction import decrement, open_window, pop, pop_zero, push
+from hushcount.sketches._kernels.eviction import decrement, line_up, open_window, pop, pop_zero, push
 from hushcount.sketches._kernels.table import (
     BLOCK,
     CLOCK,
@@ -38,9 +38,11 @@ from hushcount.sketches._kernels.table import (
     borrowed,
     bucket_of,
     collect,
+    home_of,
     keep_bytes,
     locate,
     mark_passed,
+    search,
     slot_of,
     tidy,
 )
@@ -206,3 +208,61 @@ def update_bytes(table: Any, data: Any, begins: Any, ends: Any, first: Any) -> A
             foresee(table, keys, buckets, count)
         advance(table, borrow(keys), borrow(buckets), count, (borrow(data), borrow(starts), borrow(lengths)))
     return begins.size
+
+
+@kernel
+def hashes(table: Any, data: Any, offsets: Any) -> Any:
+    """Return the hashes of byte strings, which stand for them as keys."""
+    keys = np.empty(offsets.size - 1, np.uint64)
+    for index in range(keys.size):
+        start = _U(offsets[index])
+        length = _U(offsets[index + 1]) - start
+        keys[index] = hash_bytes(data, start, length, table.state[KEY], table.state[ODD])
+    return keys
+
+
+@kernel
+def lookup(table: Any, keys: Any, data: Any, offsets: Any) -> Any:
+    """Return the counts of keys, 0 for those not tracked; `data` and `offsets` are their bytes, if any."""
+    counts = np.zeros(keys.size, np.int64)
+    for index in range(keys.size):
+        item = (data, _U(offsets[index]), _U(offsets[index + 1]) - _U(offsets[index]))
+        place, found = search(table, keys[index], home_of(table, keys[index]), item)
+        if found:
+            counts[index] = table.rows[place | _FOUR] >> CLOCK_BITS
+    return counts
+
+
+@kernel
+def insert(table: Any, key: Any, count: Any, item: Any) -> Any:
+    """Put a key with its count into a table that has room and does not hold it."""
+    home = home_of(table, key)
+    place, _ = search(table, key, home, item)
+    mark_passed(table, home, place)
+    table.state[USED] += _ONE
+    table.state[CLOCK] = (table.state[CLOCK] + _ONE) & LAST_TIME
+    table.rows[place] = key
+    table.rows[place | _FOUR] = (count << CLOCK_BITS) | table.state[CLOCK]
+    if table.refs.size:
+        keep_bytes(table, place, _U(0), item)
+
+
+@kernel
+def close_restore(table: Any) -> Any:
+    """Open the window at the floor of the rule, if the restored keys take all counters."""
+    if table.state[USED] == table.state[COUNTERS]:
+        if table.state[RULE] == MISRA_GRIES:
+            open_window(table, table.state[FLOOR])
+            line_up(table)
+        else:
+            words, _ = collect(table, _U(0xFFFFFFFFFFFFFFFF))
+            open_window(table, words.min() >> CLOCK_BITS)
+
+
+@kernel
+def restore(table: Any, keys: Any, data: Any, offsets: Any, counts: Any) -> Any:
+    """Put keys and counts into an empty table, least recently updated first."""
+    for index in range(keys.size):
+        item = (data, _U(offsets[index]), _U(offsets[index + 1]) - _U(offsets[index]))
+        insert(table, keys[index], counts[index], item)
+    close_restore(table)

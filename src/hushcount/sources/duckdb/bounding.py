@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.compiled.arrays import Counts, Mask
+from hushcount.keys.arrays import changes, stored
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
-from hushcount.sources.duckdb.out_of_core import OutOfCore
+from hushcount.sources.duckdb.out_of_core import OutOfCore, Tell, untold
+from hushcount.sources.source import Batch, Source
 from hushcount.stores.duckdb import MEMORY, SMALL_MEMORY, keyed_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hushcount.sources.source import Batch, Source
 
 FAILURES = (
     "Bringing the rows of each user together needs more memory or disk space than there is.",
@@ -34,39 +30,30 @@ FAILURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class DistinctPairs:
-    """At most `largest` different keys of a user, each counted once."""
+class UserBound:
+    """At most `largest` rows of a user; a subclass says which rows count, and names the option."""
 
     largest: int
+    option: ClassVar[str]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "largest", check_count("max_keys", self.largest))
-
-    def counted(self, repeated: Mask) -> Mask:
-        """Return which rows count towards the bound: those that do not repeat the row before."""
-        return ~repeated
+        object.__setattr__(self, "largest", check_count(self.option, self.largest))
 
 
-@dataclass(frozen=True, slots=True)
+class DistinctPairs(UserBound):
+    """At most `largest` different keys of a user, each counted once."""
+
+    option = "max_keys"
+
+
 class PlacedPairs(DistinctPairs):
     """The same, each key with its place among the keys of its user."""
 
 
-@dataclass(frozen=True, slots=True)
-class AllRows:
+class AllRows(UserBound):
     """At most `largest` rows of a user in all, equal ones included."""
 
-    largest: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "largest", check_count("max_events_per_user", self.largest))
-
-    def counted(self, repeated: Mask) -> Mask:
-        """Return which rows count towards the bound: all."""
-        return np.ones(len(repeated), np.bool_)
-
-
-Bound = DistinctPairs | AllRows
+    option = "max_events_per_user"
 
 
 @dataclass(slots=True)
@@ -79,7 +66,7 @@ class Cut:
     ([1, 1, 2], ['a', 'b', 'a'])
     """
 
-    bound: Bound
+    bound: UserBound
     _last: tuple[pa.Scalar, pa.Scalar] | None = field(default=None, init=False)
     _used: int = field(default=0, init=False)
 
@@ -88,8 +75,10 @@ class Cut:
         if not len(users):
             return users, keys
         last_user, last_key = self._last or (None, None)
-        begins = _changes(users, last_user)
-        counted = self.bound.counted(~begins & ~_changes(keys, last_key))
+        begins = changes(users, last_user)
+        counted = begins | changes(keys, last_key)  # rows that do not repeat the one before
+        if isinstance(self.bound, AllRows):
+            counted[:] = True
         places = _places(begins, counted, self._used)
         self._last, self._used = (users[-1], keys[-1]), int(places[-1])
         mask = pa.array(counted & (places <= self.bound.largest))
@@ -116,7 +105,7 @@ class PairCut:
             rows = pa.concat_batches([self._held, rows])
         if not rows.num_rows:
             return rows.column("key"), np.zeros(0, np.int64)
-        starts = _changes(rows.column("user"), None) | _changes(rows.column("hash"), None)
+        starts = changes(rows.column("user"), None) | changes(rows.column("hash"), None)
         clashes = self._clashes(rows.column("key"), starts)
         ends = np.flatnonzero(starts[1:])
         if last:
@@ -139,18 +128,10 @@ class PairCut:
         users, keys = pairs.column("user"), pairs.column("key")
         if not len(users):
             return keys, np.zeros(0, np.int64)
-        places = _places(_changes(users, self._last), np.ones(len(users), np.bool_), self._used)
+        places = _places(changes(users, self._last), np.ones(len(users), np.bool_), self._used)
         self._last, self._used = users[-1], int(places[-1])
         few = places <= self.largest
         return keys.filter(pa.array(few)), places[few]
-
-
-def _changes(values: pa.Array, last: pa.Scalar | None) -> Mask:
-    """Return where a value differs from the one before it; `last` came before the first."""
-    changes = np.ones(len(values), np.bool_)
-    changes[1:] = pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False)
-    changes[0] = last is None or not last.equals(values[0])
-    return changes
 
 
 def _places(begins: Mask, counted: Mask, used: int) -> Counts:
@@ -160,62 +141,41 @@ def _places(begins: Mask, counted: Mask, used: int) -> Counts:
     return np.asarray(total - np.maximum.accumulate(before), np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedUsers:
-    """The (user, key) pairs of a source, users together in the order of a keyed hash, cut to a bound.
+def bounded_users(
+    source: Source, bound: UserBound, tell: Tell = untold, memory: str = MEMORY
+) -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Yield users and keys of a source, cut to a bound; users come together, in the order of a keyed hash.
 
-    DuckDB sorts, out of core: in `memory`, and beyond that in a private folder (0700) that is removed at
-    the end. Null users and keys are dropped by the source.
+    Null users and keys are dropped by the source. `tell(batch)` is called for every batch that is read.
     """
-
-    source: Source
-    bound: Bound
-    memory: str = MEMORY
-
-    def batches(
-        self, tell: Callable[[Batch], None] = lambda batch: None
-    ) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """Yield users and keys, row by row; `tell(batch)` is called for every batch, to report progress."""
-        types = self.source.columns.without_user().types
-        cut = Cut(self.bound)
-        sort = OutOfCore(lambda: order_query(fresh_key().hex()), *FAILURES, self.memory)
-        for rows in sort.batches(self.source, partial(_record, tell)):
-            users, keys = cut.kept(rows.column("user"), rows.column("key"))
-            yield users, restored(keys, types[0]) if len(types) == 1 else keys
+    kind, cut = source.columns.counted_type, Cut(bound)
+    sort = OutOfCore(order_query(fresh_key().hex()), *FAILURES, memory)
+    for rows in sort.batches(source, _pairs, tell):
+        users, keys = cut.kept(rows.column("user"), rows.column("key"))
+        yield users, keys.cast(kind)
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedPairs:
-    """The keys of all users of a source, at most `largest` different ones of each, in any order.
+def bounded_pairs(
+    source: Source, largest: int, tell: Tell = untold, memory: str = SMALL_MEMORY
+) -> Iterator[tuple[pa.Array, Counts]]:
+    """Yield keys of all users, at most `largest` different ones of each, and the place of each among them.
 
-    They are picked as `BoundedUsers` picks them, in less time, because users need no order here.
+    They are picked as `bounded_users` picks them, in less time, because users need no order here.
     """
-
-    source: Source
-    largest: int
-    memory: str = SMALL_MEMORY
-
-    def batches(
-        self, tell: Callable[[Batch], None] = lambda batch: None
-    ) -> Iterator[tuple[pa.Array, Counts]]:
-        """Yield keys, and the place of each among the keys of its user, from 1."""
-        types = self.source.columns.without_user().types
-        kind = types[0] if len(types) == 1 else pa.binary()
-        cut, empty = PairCut(self.largest), None
-        sort = OutOfCore(lambda: pairs_query(fresh_key().hex()), *FAILURES, self.memory)
-        for rows in sort.batches(self.source, partial(_record, tell)):
-            keys, places = cut.kept(rows)
-            yield restored(keys, kind), places
-            empty = rows.slice(0, 0)
-        if empty is not None:
-            keys, places = cut.kept(empty, last=True)
-            yield restored(keys, kind), places
+    kind, cut, empty = source.columns.counted_type, PairCut(largest), None
+    sort = OutOfCore(pairs_query(fresh_key().hex()), *FAILURES, memory)
+    for rows in sort.batches(source, _pairs, tell):
+        keys, places = cut.kept(rows)
+        yield keys.cast(kind), places
+        empty = rows.slice(0, 0)
+    if empty is not None:
+        keys, places = cut.kept(empty, last=True)
+        yield keys.cast(kind), places
 
 
-def _record(tell: Callable[[Batch], None], batch: Batch) -> pa.RecordBatch:
-    tell(batch)
-    columns = [stored(batch.keys.field("user")), stored(batch.keys.field("key"))]
-    return pa.RecordBatch.from_arrays(columns, ["user", "key"])
+def _pairs(batch: Batch) -> pa.RecordBatch:
+    """Return users and keys as DuckDB sorts them."""
+    return pa.record_batch({name: stored(batch.keys.field(name)) for name in ("user", "key")})
 
 
 def order_query(secret: str) -> str:
@@ -227,31 +187,4 @@ def order_query(secret: str) -> str:
 def pairs_query(secret: str) -> str:
     """Return the query that sorts rows by user and a keyed hash of user and key, and gives the hash too."""
     pair = keyed_hash(secret, "user", "key")
-    return (
-        f'SELECT "user", key, hash FROM (SELECT "user", key, {pair} AS hash FROM rows) ORDER BY "user", hash'
-    )
-
-
-def stored(column: pa.Array) -> pa.Array:
-    """Return values as whole numbers or bytes, which DuckDB gives back exactly.
-
-    >>> stored(pa.array(["é"])).to_pylist()
-    [b'\\xc3\\xa9']
-    """
-    kind = column.type
-    if pa.types.is_integer(kind):
-        return column
-    if pa.types.is_boolean(kind):
-        return column.cast(pa.uint8())
-    if pa.types.is_temporal(kind):
-        return column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
-    return column.cast(pa.binary())
-
-
-def restored(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return the values of which `stored` was made.
-
-    >>> restored(stored(pa.array(["é"])), pa.string()).to_pylist()
-    ['é']
-    """
-    return column.cast(kind)
+    return f'SELECT "user", key, {pair} AS hash FROM rows ORDER BY "user", hash'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,16 +13,19 @@ from hushcount.errors import DataError, HushcountError
 from hushcount.files.failures import guarded
 from hushcount.files.leftovers import private_folder
 from hushcount.signals import held
-from hushcount.sources.duckdb.json_lines import ROWS
 from hushcount.sources.read_ahead import Wakeable
-from hushcount.stores.duckdb import MEMORY, connect, record_batches
+from hushcount.sources.source import Batch, Source
+from hushcount.stores.duckdb import MEMORY, ROWS, connect, record_batches
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from hushcount.sources.source import Batch, Source
+Record = Callable[[Batch], pa.RecordBatch]
+Tell = Callable[[Batch], None]
 
-    Record = Callable[[Batch], pa.RecordBatch]
+
+def untold(_batch: Batch) -> None:
+    """Tell nobody that a batch was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +36,25 @@ class OutOfCore:
     the end is. Its own messages quote the data, so `too_large` or `failed` is raised in their place.
     """
 
-    query: Callable[[], str]
+    query: str
     too_large: str
     failed: str
     memory: str = MEMORY
 
-    def batches(self, source: Source, record: Record) -> Iterator[pa.RecordBatch]:
-        """Yield the result, in order."""
-        feed = _Feed(source, record)
+    def batches(self, source: Source, record: Record, tell: Tell = untold) -> Iterator[pa.RecordBatch]:
+        """Yield the result, in order; `tell(batch)` is called for each batch that is read."""
+        feed = _Feed(source, record, tell)
 
         def sentence(error: Exception) -> HushcountError:
-            return feed.failure or DataError(self.too_large if _out_of_memory(error) else self.failed)
+            return feed.failure or DataError(self.too_large if out_of_memory(error) else self.failed)
 
         yield from guarded(self._result(feed), sentence)
 
     def _result(self, feed: _Feed) -> Iterator[pa.RecordBatch]:
         """Run DuckDB in its own thread, so that no signal can interrupt it in the middle of an operation."""
         with private_folder() as folder:
-            work = _Work(folder, self.memory)
-            rows = Wakeable(work.rows(feed, self.query))
+            running: list[DuckDBPyConnection] = []
+            rows = Wakeable(self._rows(folder, feed, running))
             try:
                 while (batch := rows.next()) is not None:
                     yield batch
@@ -61,41 +64,29 @@ class OutOfCore:
                 raise
             finally:
                 with held():
-                    work.interrupt()
+                    interrupt(running)
                     feed.stop()  # a query ends only when nobody waits for rows any more
                     rows.close(patience=None)
                     feed.close()
 
-
-class _Work:
-    """A query that one thread runs and another may interrupt."""
-
-    def __init__(self, folder: str, memory: str) -> None:
-        self._folder, self._memory = folder, memory
-        self._connection: DuckDBPyConnection | None = None
-
-    def rows(self, feed: _Feed, query: Callable[[], str]) -> Iterator[pa.RecordBatch]:
-        """Yield the result, in order."""
-        with connect(self._folder, self._memory) as connection:
+    def _rows(self, folder: str, feed: _Feed, running: list[DuckDBPyConnection]) -> Iterator[pa.RecordBatch]:
+        """Yield the result of the query; its connection is among those `running` as long as it can end."""
+        with connect(folder, self.memory) as connection:
             reader = feed.reader()
-            if reader is None:
-                return
-            self._connection = connection
-            try:
+            if reader is not None:
+                running.append(connection)
                 rows = connection.from_arrow(reader)
-                yield from record_batches(rows.query("rows", query()), ROWS)  # type: ignore[arg-type]
-            finally:
-                self._connection = None
-
-    def interrupt(self) -> None:
-        """End the query if it still runs."""
-        connection = self._connection
-        if connection is not None:
-            with suppress(Exception):  # it has come to its end meanwhile
-                connection.interrupt()
+                yield from record_batches(rows.query("rows", self.query), ROWS)  # type: ignore[arg-type]
 
 
-def _out_of_memory(error: Exception) -> bool:
+def interrupt(running: Sequence[DuckDBPyConnection]) -> None:
+    """End the queries of connections; one may have come to its end meanwhile."""
+    for connection in running:
+        with suppress(Exception):
+            connection.interrupt()
+
+
+def out_of_memory(error: Exception) -> bool:
     """Return whether memory ran out; while a result is read, only the message says so."""
     return isinstance(error, MemoryError) or "out of memory" in str(error).lower()
 
@@ -103,9 +94,9 @@ def _out_of_memory(error: Exception) -> bool:
 class _Feed:
     """Batches of a source as an Arrow stream for DuckDB, and what went wrong while they were read."""
 
-    def __init__(self, source: Source, record: Record) -> None:
+    def __init__(self, source: Source, record: Record, tell: Tell) -> None:
         self._batches = Wakeable(source.batches())
-        self._record = record
+        self._record, self._tell = record, tell
         self._failure: BaseException | None = None
 
     def reader(self) -> pa.RecordBatchReader | None:
@@ -118,6 +109,7 @@ class _Feed:
     def _recorded(self) -> Iterator[pa.RecordBatch]:
         """Yield what becomes of each batch; one without rows may be of another type, and is left out."""
         while (batch := self._batches.next()) is not None:
+            self._tell(batch)
             if (record := self._record(batch)).num_rows:
                 yield record
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import identity
 from hushcount.files.fingerprint import digest
+from hushcount.sources.formats.files import without_cycles
 from hushcount.sources.formats.inputs import RegularFile, Stamp, file_input
-from hushcount.sources.formats.paths import without_cycles
 from hushcount.sources.formats.registry import FORMATS, ending_format
 from hushcount.stores.duckdb import literal
 
@@ -124,15 +124,11 @@ class _Reading:
 
     def fix(self, tree: object) -> None:
         """Change whatever reads a file, in place, so that nothing is guessed; raise where that cannot be."""
-        if isinstance(tree, list):
-            for part in tree:
-                self.fix(part)
-        elif isinstance(tree, dict):
-            if tree.get("type") == "TABLE_FUNCTION":
-                self._fix_function(tree["function"])
-            elif tree.get("type") == "BASE_TABLE":
-                self._fix_table(tree)
-            self.fix(list(tree.values()))
+        for part in _parts(tree):
+            if isinstance(part, dict) and part.get("type") == "TABLE_FUNCTION":
+                self._fix_function(part["function"])
+            elif isinstance(part, dict) and part.get("type") == "BASE_TABLE":
+                self._fix_table(part)
 
     def _fix_function(self, function: Node) -> None:
         """Give a reading function the options that end its guesses."""
@@ -144,7 +140,7 @@ class _Reading:
                 f"hushcount cannot check what {name} reads; name the file in the SQL query, or read it by"
                 " read_csv, read_json or read_parquet."
             )
-        if not set(_functions(arguments)) <= _WRITTEN_OUT:
+        if not _functions(arguments) <= _WRITTEN_OUT:
             raise ParameterError("The SQL query must name its files in full, not compute their names.")
         stated = {option: part for part in arguments if (option := _option(part))}
         self._check(name, stated, [part for part in arguments if not _option(part)])
@@ -269,24 +265,24 @@ def _option(argument: Node) -> str:
     return str(argument.get("name") or value["alias"]).lower()
 
 
-def _functions(tree: object) -> Iterator[str]:
-    """Yield the names of the functions that are called in a part of a query."""
-    if isinstance(tree, dict):
-        if "function_name" in tree:
-            yield tree["function_name"]
-        tree = list(tree.values())
-    for part in tree if isinstance(tree, list) else ():
-        yield from _functions(part)
+def _parts(tree: object) -> Iterator[object]:
+    """Yield a part of a query, and then whatever is inside it, as it is by then."""
+    yield tree
+    inside = list(tree.values()) if isinstance(tree, dict) else tree
+    for part in inside if isinstance(inside, list) else ():
+        yield from _parts(part)
 
 
-def _texts(tree: object) -> Iterator[str]:
-    """Yield all text in a part of a query."""
-    if isinstance(tree, str):
-        yield tree
-    if isinstance(tree, dict):
-        tree = list(tree.values())
-    for part in tree if isinstance(tree, list) else ():
-        yield from _texts(part)
+def _functions(tree: object) -> set[str]:
+    """Return the names of the functions that are called in a part of a query."""
+    return {
+        part["function_name"] for part in _parts(tree) if isinstance(part, dict) and "function_name" in part
+    }
+
+
+def _texts(tree: object) -> list[str]:
+    """Return all text in a part of a query."""
+    return [part for part in _parts(tree) if isinstance(part, str)]
 
 
 def _without_places(tree: object) -> object:

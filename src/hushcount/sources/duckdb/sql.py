@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import duckdb
 
@@ -17,16 +15,13 @@ from hushcount.keys.columns import Columns, KeyColumns
 from hushcount.keys.memory import InMemory
 from hushcount.privacy import RESULT_ROW, PrivacyUnit
 from hushcount.secure import fresh_key
-from hushcount.sources.duckdb.json_lines import ROWS
+from hushcount.sources.duckdb.out_of_core import interrupt
 from hushcount.sources.duckdb.query import MISSING, CheckedQuery, checked_query
 from hushcount.sources.formats.registry import Names, Piece, after
-from hushcount.sources.memory import MemorySource
+from hushcount.sources.open import MemorySource
 from hushcount.sources.read_ahead import read_ahead
-from hushcount.sources.source import Batch, keyed
-from hushcount.stores.duckdb import connect, identifier, keyed_hash, literal, record_batches
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from hushcount.sources.source import Batch, Source, keyed
+from hushcount.stores.duckdb import ROWS, connect, identifier, keyed_hash, literal, record_batches
 
 ORDER_KEY = "order_key"
 MIXED = {"hash": "mixed"}  # checkpoints of earlier versions lack it, and go on in their own order
@@ -51,7 +46,7 @@ def open_sql(query: str, columns: KeyColumns, state: Mapping[str, str] | None) -
 
 
 @dataclass(frozen=True, slots=True)
-class SqlSource:
+class SqlSource(Source):
     """Rows of a query's result, sorted by a hash of the whole row under a secret key.
 
     The order of a SQL result is not defined, and may change when one row goes. A hash of the row
@@ -60,7 +55,7 @@ class SqlSource:
     """
 
     question: CheckedQuery
-    columns: KeyColumns
+    columns: KeyColumns = field()  # it takes the place of the property of a source, which is no default
     order_key: str
     mixed: bool = True
 
@@ -68,16 +63,6 @@ class SqlSource:
     def unit(self) -> PrivacyUnit:
         """One row of the result is one event."""
         return RESULT_ROW
-
-    @property
-    def key_names(self) -> tuple[str, ...]:
-        """Names of the key columns in a result."""
-        return self.columns.key_names
-
-    @property
-    def size(self) -> int | None:
-        """Unknown."""
-        return None
 
     @property
     def fingerprint(self) -> str:
@@ -100,22 +85,12 @@ class SqlSource:
         """What the unit is, and what happens to nulls."""
         return (UNIT_NOTE, *self.columns.notes)
 
-    def decode(self, keys: pa.Array) -> pa.Table:
-        """Turn keys back into their columns."""
-        return self.columns.decode(keys)
-
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Run the query; the sort spills to a private folder (0700) that is removed at the end."""
         running: list[duckdb.DuckDBPyConnection] = []
         pieces = after(guarded(self._pieces(running), query_failure), skip_rows)
         found = keyed(self.columns, pieces)
-
-        def interrupt() -> None:
-            for connection in running:
-                with suppress(duckdb.Error):
-                    connection.interrupt()
-
-        return read_ahead(found, cancel=interrupt, patience=QUERY_PATIENCE)
+        return read_ahead(found, cancel=lambda: interrupt(running), patience=QUERY_PATIENCE)
 
     def _pieces(self, running: list[duckdb.DuckDBPyConnection]) -> Iterator[Piece]:
         with private_folder() as folder, connect(folder) as connection:

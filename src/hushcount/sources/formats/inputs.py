@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -23,38 +23,6 @@ from hushcount.sources.formats.registry import COMPRESSIONS
 
 HEAD = 1 << 20
 Position = Callable[[], int]
-
-
-class Input(Protocol):
-    """Bytes with a name; a regular file can be opened many times, a pipe once."""
-
-    @property
-    def name(self) -> str:
-        """How error messages call it."""
-        ...
-
-    @property
-    def size(self) -> int | None:
-        """Bytes in all, None for a pipe."""
-        ...
-
-    @property
-    def location(self) -> str | None:
-        """A path to the bytes as they are, if they have one."""
-        ...
-
-    @property
-    def compression(self) -> str | None:
-        """How the bytes at `location` are compressed."""
-        ...
-
-    def head(self) -> bytes:
-        """The first bytes (decompressed), to be read again by `open`."""
-        ...
-
-    def open(self) -> tuple[pa.NativeFile, Position]:
-        """A stream (decompressed), and a function that says how many bytes of the file it has consumed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +50,8 @@ class Stamp:
     def still_true(self, path: str) -> bool:
         """Return whether a file is as it was. Its content is read again only if the system saw a change."""
         status = os.stat(path)
-        if (status.st_dev, status.st_ino) != self.identity or status.st_size != self.size:
-            return False
-        if status.st_mtime_ns != self.modified:
+        seen = (status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns
+        if seen != (self.identity, self.size, self.modified):
             return False
         return status.st_ctime_ns == self.changed or content_digest(path) == self.content
 
@@ -165,6 +132,9 @@ class Pipe:
         return pa.PythonFile(whole, mode="r"), lambda: whole.consumed
 
 
+Input = RegularFile | Pipe
+
+
 class _Rejoined(io.RawIOBase):
     """The bytes already read, then the rest of the stream."""
 
@@ -201,7 +171,7 @@ def standard_input() -> Pipe:
     return Pipe("Standard input", sys.stdin.buffer)
 
 
-def file_input(path: str) -> RegularFile | Pipe:
+def file_input(path: str) -> Input:
     """Return a path as what it is: a regular file or a pipe."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         return Pipe(path, open(path, "rb"))

@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from hushcount.errors import DataError
+from hushcount.keys.buffers import checked_slices
 from hushcount.keys.memory import BATCH_ROWS
 from hushcount.keys.plain import is_text
-from hushcount.keys.slices import checked_slices
 from hushcount.sources.formats.inputs import Input
 from hushcount.sources.formats.registry import Names, Piece
 

@@ -57,10 +57,10 @@ TABLE = {
     "lines": Format("hushcount.sources.formats.text:LinesReader", (".txt", ".log")),
     "csv": Format("hushcount.sources.formats.text:CsvReader", (".csv",)),
     "tsv": Format("hushcount.sources.formats.text:TsvReader", (".tsv",)),
-    "jsonl": Format("hushcount.sources.duckdb.json_lines:JsonLinesReader", (".jsonl", ".ndjson")),
+    "jsonl": Format("hushcount.sources.formats.text:JsonLinesReader", (".jsonl", ".ndjson")),
     "parquet": Format("hushcount.sources.formats.parquet:ParquetReader", (".parquet",), streams=False),
     "arrow": Format(
-        "hushcount.sources.formats.arrow_ipc:ArrowReader", (".arrow", ".feather", ".arrows"), streams=False
+        "hushcount.sources.formats.arrow:ArrowReader", (".arrow", ".feather", ".arrows"), streams=False
     ),
 }
 FORMATS: Registry[type[Reader]] = Registry("format", {name: row.reader for name, row in TABLE.items()})

@@ -1,20 +1,109 @@
-"""CSV, TSV and plain lines by pyarrow; every value is text."""
+"""CSV, TSV and plain lines by pyarrow, JSON lines by DuckDB: every value is text.
+
+Memory is bounded whatever the length of a row: one longer than `LONGEST_ROW` is replaced by one whose keys
+are too long, so that it is dropped, or stops the run, like any row with such a key. Whether a row is replaced
+depends on its own length alone.
+"""
 
 from __future__ import annotations
 
 import csv as header_csv
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
 from hushcount.errors import DataError
 from hushcount.keys.columns import SINGLE
+from hushcount.keys.plain import LARGEST_KEY_BYTES
 from hushcount.sources.formats.inputs import HEAD, Input
 from hushcount.sources.formats.registry import Names, Piece
-from hushcount.sources.formats.rows import LONGEST_ROW, TOO_LONG, AsFile, QuotedRows, line_ends, whole_rows
+from hushcount.stores.duckdb import connect, literal
+
+LONGEST_ROW = 1 << 20
+BLOCK = LONGEST_ROW  # bytes that are read at a time, no more than a row may have
+TOO_LONG = "x" * (LARGEST_KEY_BYTES + 1)
+START, PLAIN = 0, 1  # states of `compiled._kernels.row_ends` outside of quotes
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Returns where the first and the last row of a block end, both 0 if none does.
+Ends = Callable[[bytes], tuple[int, int]]
+
+
+def whole_rows(stream: pa.NativeFile, ends: Ends, stand_in: bytes) -> Iterator[bytes]:
+    """Yield blocks of whole rows, at most twice as long as a row may be.
+
+    Parameters
+    ----------
+    stream
+        The text, from its start; a byte order mark is left out.
+    ends
+        Finds the ends of rows; it is called with one block after the other.
+    stand_in
+        The row, with its end, that replaces one that is too long.
+    """
+    rest, replaced = b"", False
+    block = stream.read(BLOCK).removeprefix(BYTE_ORDER_MARK)
+    while block:
+        first, last = ends(block)
+        replaced = replaced or len(rest) + (first or len(block)) > LONGEST_ROW
+        if replaced:
+            rest = b""
+        if last:
+            yield stand_in + block[first:last] if replaced else rest + block[:last]
+            rest, replaced = b"", False
+        if not replaced:
+            rest += block[last:]
+        block = stream.read(BLOCK)
+    if rest or replaced:
+        yield stand_in if replaced else rest
+
+
+def line_ends(block: bytes) -> tuple[int, int]:
+    """Return the ends of the first and the last line of a block."""
+    return block.find(b"\n") + 1, block.rfind(b"\n") + 1
+
+
+class QuotedRows:
+    """Finds the ends of rows of delimited text, in which line feeds and carriage returns may be quoted.
+
+    A quote counts at the start of a field and up to its closing quote, as the parser of pyarrow reads it.
+    Blocks without quotes are searched for line ends; only others need the loop over all bytes.
+    """
+
+    def __init__(self, delimiter: str) -> None:
+        self._delimiter = delimiter.encode()
+        self._state = START
+
+    def __call__(self, block: bytes) -> tuple[int, int]:
+        """Return the ends of the first and the last row of the next block."""
+        if self._state not in (START, PLAIN) or b'"' in block:
+            from hushcount.compiled._kernels.row_ends import row_ends
+
+            octets = np.frombuffer(block, np.uint8)
+            self._state, first, last = row_ends(octets, ord(self._delimiter), self._state)
+            return first, last
+        self._state = START if block[-1:] in (self._delimiter, b"\n", b"\r") else PLAIN
+        ends = [find(mark) + 1 for find in (block.find, block.rfind) for mark in (b"\n", b"\r")]
+        return min(filter(None, ends), default=0), max(ends)
+
+
+class AsFile(io.RawIOBase):
+    """Blocks of whole rows as a file; every read returns one of them."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+
+    def readable(self) -> bool:
+        """Return that it can be read."""
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Return the next block, empty at the end."""
+        return next(self._blocks, b"")
 
 
 class CsvReader:
@@ -94,3 +183,33 @@ def text_lines(file: Input, too_long: str) -> Iterator[tuple[pa.Array, int]]:
         for block in whole_rows(stream, line_ends, f"{too_long}\n".encode()):
             text = pa.array([block.removesuffix(b"\n")], pa.binary()).cast(pa.string())
             yield pc.ascii_rtrim(pc.split_pattern(text, "\n").flatten(), "\r"), position()
+
+
+class JsonLinesReader:
+    """Strings as they are, numbers and true/false as JSON writes them; a missing field is null."""
+
+    defect = "has lines that are not well-formed JSON objects"
+
+    def schema(self, file: Input) -> None:
+        """Only the rows tell which fields there are."""
+        return
+
+    def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
+        """Yield blocks in the order of the file; lines without text are no rows."""
+        query = _query(names)
+        with connect(memory=None) as connection:
+            for lines, done in text_lines(file, json.dumps(dict.fromkeys(names, TOO_LONG))):
+                rows = connection.from_arrow(pa.table({"line": lines}))
+                found = rows.query("lines", query).to_arrow_table()  # type: ignore[union-attr]
+                yield Piece([column.combine_chunks() for column in found.columns], found.num_rows, done)
+
+
+def _query(names: Names) -> str:
+    """Return the query for some fields of `lines`, named by JSON pointers, which know no wildcards."""
+    pointers = ("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
+    fields = (f"json_extract_string(line, {literal(pointer)})" for pointer in pointers)
+    checked = "CASE WHEN json_type(line) = 'OBJECT' THEN line ELSE error('no object') END AS line"
+    return (
+        f"SELECT {', '.join(f'{field} AS f{place}' for place, field in enumerate(fields))}"
+        f" FROM (SELECT {checked} FROM lines WHERE trim(line, ' ' || chr(9)) <> '')"
+    )

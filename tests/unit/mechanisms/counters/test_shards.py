@@ -13,7 +13,7 @@ from hushcount.jobs.release import release
 from hushcount.mechanisms.counters.shards import ShardRelease, above_floors, histogram_budget
 from hushcount.privacy import Budget
 from hushcount.shapes import FloorCounters, KeyShards, Shards
-from hushcount.sketches.shards import DealtByKey, shards_of
+from hushcount.sketches.merged import DealtByKey, shards_of
 
 BUDGET = Budget(1.0, 1e-6)
 

@@ -23,8 +23,8 @@ from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, co
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.privacy import Budget
 from hushcount.shapes import Public
+from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.levels import HierarchySketch
-from hushcount.sketches.space_saving import SpaceSaving
 
 BUDGET = Budget(1.0, 1e-6)
 

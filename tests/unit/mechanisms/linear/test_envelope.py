@@ -17,8 +17,7 @@ from hushcount.mechanisms.linear.envelope import ENVELOPES, CountMinEnvelope, ex
 from hushcount.mechanisms.registry import MECHANISMS
 from hushcount.privacy import Budget
 from hushcount.shapes import Public
-from hushcount.sketches.linear import CountMin
-from hushcount.sketches.tracked import TrackedSketch
+from hushcount.sketches.linear import CountMin, TrackedSketch
 
 EVENTS, COUNTERS = 40_000, 64
 NAMES = pytest.mark.parametrize("name", ENVELOPES)

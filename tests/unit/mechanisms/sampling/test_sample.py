@@ -18,7 +18,7 @@ from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKey
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor, Scheme
 from hushcount.privacy import Budget
 from hushcount.shapes import Histogram
-from hushcount.sketches.samples.sample import coordinated_sample
+from hushcount.sketches.samples import coordinated_sample
 
 SCHEMES: list[Scheme] = [
     EVERY_KEY,

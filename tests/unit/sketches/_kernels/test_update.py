@@ -16,10 +16,9 @@ from tests.property.streams import as_bytes, check_invariants, order_in, table_o
 
 from hushcount.compiled._kernels.hashing import hash_bytes, same_bytes
 from hushcount.keys.arrays import ByteKeys
-from hushcount.sketches._kernels import entries as kernels
 from hushcount.sketches._kernels import table as layout
-from hushcount.sketches.misra_gries import MisraGries
-from hushcount.sketches.space_saving import SpaceSaving
+from hushcount.sketches._kernels import update as kernels
+from hushcount.sketches.counters import MisraGries, SpaceSaving
 from hushcount.sketches.table import CounterTable, Rule
 
 U = np.uint64
@@ -177,7 +176,7 @@ def test_equal_hashes_at_zero_give_way_in_the_order_of_their_bytes() -> None:
 
 
 def table_key(table: CounterTable, place: int) -> bytes:
-    data, offsets = kernels.gather_bytes(table._arrays, np.array([place], np.uint32))
+    data, offsets = layout.gather_bytes(table._arrays, np.array([place], np.uint32))
     return bytes(data.tobytes()[: int(offsets[1])])
 
 

@@ -12,7 +12,14 @@ import pytest
 
 from hushcount.errors import DataError, ParameterError
 from hushcount.sources.duckdb import bounding, out_of_core
-from hushcount.sources.duckdb.bounding import AllRows, BoundedPairs, BoundedUsers, Cut, DistinctPairs, PairCut
+from hushcount.sources.duckdb.bounding import (
+    AllRows,
+    Cut,
+    DistinctPairs,
+    PairCut,
+    bounded_pairs,
+    bounded_users,
+)
 from hushcount.sources.open import open_source
 
 KEY = b"0123456789abcdef"
@@ -21,7 +28,7 @@ KEY = b"0123456789abcdef"
 def rows_of(table, bound, user="user", column="key", **options):
     source = open_source(table, column=column, user=user)
     users, keys = [], []
-    for some_users, some_keys in BoundedUsers(source, bound, **options).batches():
+    for some_users, some_keys in bounded_users(source, bound, **options):
         users += some_users.to_pylist()
         keys += some_keys.to_pylist()
     return list(zip(users, keys, strict=True))
@@ -128,7 +135,7 @@ def test_cuts_across_batches_of_any_size():
 def test_keys_keep_their_type(keys):
     table = pa.table({"user": pa.array(["u", "v", "w"]), "key": keys})
     source = open_source(table, column="key", user="user")
-    found = [kept for _, kept in BoundedUsers(source, DistinctPairs(2)).batches()]
+    found = [kept for _, kept in bounded_users(source, DistinctPairs(2))]
     assert found[0].type == source.columns.types[0]
     assert sorted(map(str, found[0].to_pylist())) == sorted(map(str, keys.to_pylist()))
 
@@ -149,7 +156,7 @@ def test_only_nulls_are_nobody():
 def test_several_columns_are_one_key():
     table = pa.table({"user": [1, 1, 2], "a": ["x", "x", "x"], "b": [1, 2, 1]})
     source = open_source(table, column=["a", "b"], user="user")
-    keys = next(kept for _, kept in BoundedUsers(source, DistinctPairs(5)).batches())
+    keys = next(kept for _, kept in bounded_users(source, DistinctPairs(5)))
     decoded = source.columns.without_user().decode(keys)
     assert sorted(decoded.to_pylist(), key=str) == [
         {"a": "x", "b": 1},
@@ -185,7 +192,7 @@ def test_more_data_than_memory(monkeypatch, tmp_path):
     users = pa.array(np.random.default_rng(3).integers(0, 1 << 40, rows)).cast(pa.string())
     table = pa.table({"user": users, "key": pa.array(np.arange(rows) % 1000)})
     source = open_source(table, column="key", user="user")
-    kept = BoundedUsers(source, DistinctPairs(2), memory="64MB").batches(tell)
+    kept = bounded_users(source, DistinctPairs(2), tell, memory="64MB")
     assert sum(len(keys) for _, keys in kept) == rows
     assert {mode for mode, _ in spilled} == {0o700}
     assert max(files for _, files in spilled) >= 1
@@ -194,7 +201,7 @@ def test_more_data_than_memory(monkeypatch, tmp_path):
 
 def test_a_reader_that_stops_early_leaves_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    batches = BoundedUsers(open_source(random_table(), column="key", user="user"), AllRows(3)).batches()
+    batches = bounded_users(open_source(random_table(), column="key", user="user"), AllRows(3))
     next(batches)
     batches.close()
     assert list(tmp_path.iterdir()) == []
@@ -205,7 +212,7 @@ def test_a_failure_of_the_source_is_told_in_its_own_words():
     table = pa.table({"user": np.arange(200_001), "key": pa.chunked_array([good, bad])})
     source = open_source(table, column="key", user="user", key_type="int")
     with pytest.raises(DataError) as refused:
-        list(BoundedUsers(source, DistinctPairs(2)).batches())
+        list(bounded_users(source, DistinctPairs(2)))
     assert str(refused.value) == "Column 'key' has values that are not whole numbers (type int)."
 
 
@@ -220,10 +227,10 @@ def test_an_interruption_stays_one(monkeypatch, tmp_path):
 
     source = open_source(table, column="key", user="user")
     with pytest.raises(KeyboardInterrupt):
-        list(BoundedUsers(source, DistinctPairs(2)).batches(tell))
+        list(bounded_users(source, DistinctPairs(2), tell))
     monkeypatch.setattr(bounding, "order_query", lambda secret: "SELECT error('INTERRUPT Error')")
     with pytest.raises(KeyboardInterrupt):
-        list(BoundedUsers(source, DistinctPairs(2)).batches())
+        list(bounded_users(source, DistinctPairs(2)))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -261,7 +268,7 @@ def pairs_of(table, largest, **options):
     """The keys that are kept for counting, with their places; users do not come along."""
     source = open_source(table, column="key", user="user")
     found = []
-    for keys, places in BoundedPairs(source, largest, **options).batches():
+    for keys, places in bounded_pairs(source, largest, **options):
         found += zip(keys.to_pylist(), places.tolist(), strict=True)
     return found
 

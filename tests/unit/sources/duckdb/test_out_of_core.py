@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hushcount.sources.duckdb.leaves import CountedLeaves
+from hushcount.sources.duckdb.counted import counted_leaves
 from hushcount.sources.open import open_source
 
 
@@ -34,5 +34,5 @@ def test_ctrl_c_anywhere_in_a_count_is_ctrl_c_and_leaves_no_folder(monkeypatch, 
 
     source = open_source(np.arange(700_000, dtype=np.uint64))
     with pytest.raises(KeyboardInterrupt):
-        list(CountedLeaves(source, leaves, pa.uint64()).batches())
+        list(counted_leaves(source, leaves, pa.uint64()))
     assert list(tmp_path.iterdir()) == []

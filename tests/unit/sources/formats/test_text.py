@@ -11,7 +11,7 @@ import pytest
 
 from hushcount.errors import DataError
 from hushcount.keys.plain import KeyLimit
-from hushcount.sources.formats import rows
+from hushcount.sources.formats import text as rows
 from hushcount.sources.open import open_source
 
 

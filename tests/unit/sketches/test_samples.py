@@ -12,8 +12,7 @@ from tests.seeded_bits import SeededBits
 from hushcount.errors import DataError, ParameterError
 from hushcount.mechanisms.sampling.schemes import Pps, Ppswor
 from hushcount.shapes import Histogram
-from hushcount.sketches.samples.sample import coordinated_sample, fresh_sample
-from hushcount.sketches.samples.stream import BottomK
+from hushcount.sketches.samples import BottomK, coordinated_sample, fresh_sample
 
 
 def histogram(counts: dict[str, int]) -> Histogram:

@@ -1,22 +1,27 @@
-"""Compressed Arrow data state to how many bytes they expand, which is bounded before anything expands.
+"""Arrow IPC, both the file and the stream layout, by pyarrow.
 
-A record batch of a file or stream is a message: metadata, written as a flatbuffer, then a body of buffers.
-Each compressed buffer begins with the number of its bytes after decompression, so a few kilobytes may ask for
-terabytes.
+Compressed data state to how many bytes they expand, which is bounded before anything expands. A record batch
+of a file or stream is a message: metadata, written as a flatbuffer, then a body of buffers. Each compressed
+buffer begins with the number of its bytes after decompression, so a few kilobytes may ask for terabytes.
 """
 
 from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pyarrow as pa
 from pyarrow import ipc
 
 from hushcount.errors import DataError
+from hushcount.keys.buffers import checked_slices
+from hushcount.keys.memory import BATCH_ROWS
+from hushcount.sources.formats.inputs import Input
+from hushcount.sources.formats.registry import Names, Piece
 
+MAGIC = b"ARROW1"
 # Bytes to which the buffers of one compressed batch may expand together.
 MOST = 1 << 30
 SENTENCE = "{} has a compressed batch of rows that expands to more than 1 GiB: write it in smaller batches."
@@ -29,7 +34,50 @@ TAIL = struct.Struct("<i6s")  # the length of the footer, and the last bytes of 
 ReadAt = Callable[[int, int], bytes]  # how many bytes, from where
 
 
-def check_file(raw: pa.NativeFile, label: str) -> None:
+class ArrowReader:
+    """Reads record batch by record batch, and only the key columns of each."""
+
+    defect = "is not a whole Arrow file or stream (damaged, truncated or of another format)"
+
+    def schema(self, file: Input) -> pa.Schema:
+        """Names and types of the columns."""
+        head = file.head()
+        if head.startswith(MAGIC):
+            with pa.OSFile(file.location) as raw, ipc.open_file(raw) as opened:
+                return opened.schema
+        return ipc.read_schema(pa.BufferReader(head))
+
+    def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
+        """Yield slices of the record batches."""
+        fields = [self.schema(file).get_field_index(name) for name in names]
+        options = ipc.IpcReadOptions(included_fields=fields)
+        if file.head().startswith(MAGIC):
+            yield from _file_pieces(file, names, options)
+        else:
+            yield from _stream_pieces(file, names, options)
+
+
+def _file_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iterator[Piece]:
+    size = file.size or 0
+    # The file is read, not mapped: one that is cut short meanwhile would end the program by SIGBUS.
+    with pa.OSFile(file.location) as raw, ipc.open_file(raw, options=options) as opened:
+        _check_file(raw, file.name)
+        count = opened.num_record_batches
+        for index in range(count):
+            for cut in checked_slices(opened.get_batch(index), names, BATCH_ROWS, file.name):
+                yield Piece(cut, len(cut[0]), size * (index + 1) // count)
+
+
+def _stream_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iterator[Piece]:
+    stream, position = file.open()
+    checked = pa.PythonFile(_CheckedStream(stream, file.name), mode="r")
+    with stream, ipc.open_stream(checked, options=options) as opened:
+        for batch in opened:
+            for cut in checked_slices(batch, names, BATCH_ROWS, file.name):
+                yield Piece(cut, len(cut[0]), position())
+
+
+def _check_file(raw: pa.NativeFile, label: str) -> None:
     """Raise if a batch of a file, or one of its dictionaries, would expand to too many bytes."""
     end = raw.size() - TAIL.size
     length, _ = TAIL.unpack(raw.read_at(TAIL.size, end))
@@ -40,10 +88,10 @@ def check_file(raw: pa.NativeFile, label: str) -> None:
             offset, size = BLOCK.unpack_from(footer, at)
             framed = raw.read_at(size, offset)
             metadata = framed[8 if framed.startswith(b"\xff\xff\xff\xff") else 4 :]
-            _check(metadata, partial(_from, raw, offset + size), label)
+            _check(metadata, partial(_read_from, raw, offset + size), label)
 
 
-class CheckedStream(io.RawIOBase):
+class _CheckedStream(io.RawIOBase):
     """The bytes of a stream, each message of it checked before it is handed on."""
 
     def __init__(self, stream: pa.NativeFile, label: str) -> None:
@@ -62,11 +110,9 @@ class CheckedStream(io.RawIOBase):
                 message = self._messages.read_next_message()
             except StopIteration:
                 return b""
-            body = message.body
+            metadata, body = message.metadata.to_pybytes(), message.body
             if body is not None:
-                _check(
-                    message.metadata.to_pybytes(), lambda n, at: body[at : at + n].to_pybytes(), self._label
-                )
+                _check(metadata, lambda count, at: body[at : at + count].to_pybytes(), self._label)
             self._left = memoryview(message.serialize())
         count = len(self._left) if size is None or size < 0 else size
         given, self._left = self._left[:count], self._left[count:]
@@ -94,14 +140,9 @@ def _check(metadata: bytes, read: ReadAt, label: str) -> None:
         raise DataError(SENTENCE.format(label))
 
 
-def _from(raw: pa.NativeFile, start: int, count: int, at: int) -> bytes:
+def _read_from(raw: pa.NativeFile, start: int, count: int, at: int) -> bytes:
     """Return some bytes of a file, counted from `start`."""
     return bytes(raw.read_at(count, start + at))
-
-
-def _part(body: pa.Buffer, count: int, at: int) -> bytes:
-    """Return some bytes of the body of a message."""
-    return bytes(body[at : at + count])
 
 
 def _number(data: bytes, at: int, form: str = "<I") -> int:

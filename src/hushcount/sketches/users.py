@@ -1,28 +1,31 @@
-"""Numbers of users by key in a fixed number of counters (PAMG, Lebeda and Tětek 2023, Algorithm 4)."""
+"""Numbers of users by key: in counters (PAMG, Lebeda and Tětek 2023, Algorithm 4), or in cells."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from hushcount.compiled.arrays import Counts
 from hushcount.errors import DataError, KeyTypeError, ParameterError
 from hushcount.files.container import Contents
-from hushcount.keys.arrays import from_kernel, held_as, to_kernel
+from hushcount.keys.arrays import changes, from_kernel, held_as, to_kernel
 from hushcount.keys.memory import Data, column_array
-from hushcount.privacy import USER
+from hushcount.keys.row_hash import COUNT_MIN, RowHash
+from hushcount.privacy import USER, PrivacyUnit, check_count
 from hushcount.secure import fresh_key
+from hushcount.shapes import Public, UserCells
 from hushcount.sketches.base import TOO_MANY, alone
+from hushcount.sketches.counters import check_counters
 from hushcount.sketches.held import Held, check_id
-from hushcount.sketches.merged import HeldSketch, Side
-from hushcount.sketches.space_saving import check_counters
+from hushcount.sketches.merged import HeldSketch, MergedCounters
 from hushcount.sketches.table import LARGEST_TOTAL
 
 SMALLEST_BATCH = 1 << 16
+HASHED_TOGETHER = 1 << 22  # places of users that are looked at together
 
 
 class UserRows(NamedTuple):
@@ -85,9 +88,9 @@ class UserMisraGries(HeldSketch):
             whole = self._waiting.whole_users()
             self._held = self._held if whole is None else _after(self._held, whole, self.counters)
 
-    def side(self) -> Side:
-        """Return the counts, to be merged."""
-        return Side(self.counted(), self.counters, (self.id,), USER)
+    def as_merged(self) -> MergedCounters:
+        """Return the counts as those of a merged sketch."""
+        return MergedCounters(self.counters, self.counted(), (self.id,), USER)
 
     def contents(self) -> Contents:
         """Return the kind, header fields and arrays that `save` writes."""
@@ -131,6 +134,81 @@ def _after(held: Held, rows: UserRows, counters: int) -> Held:
     return Held(taken, counts[kept] - floor, held.floor + int(floor), held.total + int(pairs))
 
 
+class UserCountMin:
+    """Numbers of users in the cells of Count-Min, each user once per cell however many keys share it.
+
+    A cell lies between the number of users of a key and what Count-Min would hold. Rows of one user must come
+    together; whoever comes after `shape` is taken for another user.
+
+    Parameters
+    ----------
+    hashing : RowHash
+        Which cells belong to a key.
+    max_keys : int
+        The largest number of different keys of one user, a public number.
+    """
+
+    kind = COUNT_MIN
+
+    def __init__(self, hashing: RowHash, max_keys: int) -> None:
+        self.hashing = hashing
+        self.unit: PrivacyUnit = replace(USER, rows=check_count("max_keys", max_keys))
+        self.cells = hashing.empty()
+        self.key_type: pa.DataType | None = None
+        self._pairs = 0
+        self._waiting = WaitingRows()
+
+    @property
+    def depth(self) -> int:
+        """The number of rows of cells."""
+        return self.hashing.depth
+
+    @property
+    def total(self) -> int:
+        """The number of (user, key) pairs counted."""
+        return self._pairs + self._waiting.rows
+
+    def update(self, rows: pa.Array) -> None:
+        """Count a batch of structs of `user` and `key`."""
+        if len(rows):
+            self._waiting.append(self._waiting.checked(rows.field("key"), rows.field("user"), self.key_type))
+            self._count(self._waiting.whole_users())
+
+    def public(self) -> Public:
+        """Return the numbers that no data changes: equal before and after counting."""
+        moved = self.depth * min(self.unit.rows, self.hashing.width)
+        return Public(unit=self.unit, moved=moved, shape=UserCells)
+
+    def shape(self) -> UserCells:
+        """Return the cells; one user changes at most min(max_keys, width) of each row, by 1."""
+        self._count(self._waiting.all_users())
+        self._waiting = WaitingRows()
+        return UserCells(self.cells.copy(), self.hashing, self.key_type or pa.string(), 1, unit=self.unit)
+
+    def _count(self, rows: UserRows | None) -> None:
+        """Count whole users, some at a time."""
+        if rows is None:
+            return
+        starts, first, users = rows.starts, 0, len(rows.starts) - 1
+        self.key_type = rows.keys.type
+        self._pairs += len(rows.keys)
+        while first < users:
+            reach = starts[first] + max(HASHED_TOGETHER // self.depth, 1)
+            last = max(int(np.searchsorted(starts, reach, side="right")) - 1, first + 1)
+            keys = rows.keys[starts[first] : starts[last]]
+            owner = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
+            self._add(keys, owner)
+            first = last
+
+    def _add(self, keys: pa.Array, owner: Counts) -> None:
+        """Add 1 to each cell for each user with a key there."""
+        places = self.hashing.places(self.hashing.hashes(to_kernel(keys, keys.type)))
+        size = self.cells.size
+        for row in places:
+            once = np.unique(owner * size + row)
+            np.add.at(self.cells.reshape(-1), once % size, 1)
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedRows:
     """Rows that can be counted: keys in the type of the sketch, whether a user begins, and the last user."""
@@ -155,10 +233,7 @@ class WaitingRows:
         if self._last is not None and self._last.type != user_array.type and len(user_array):
             raise KeyTypeError(f"users must be {self._last.type} as before, got {user_array.type}.")
         held = _in_type(key_array, self._keys[0].type if self._keys else kind)
-        begins = np.ones(len(user_array), np.bool_)
-        if len(begins):
-            begins[1:] = pc.not_equal(user_array[1:], user_array[:-1]).to_numpy(zero_copy_only=False)
-            begins[0] = self._last is None or not self._last.equals(user_array[0])
+        begins = changes(user_array, self._last)
         return CheckedRows(held, begins, user_array[-1] if len(begins) else None)
 
     def append(self, rows: CheckedRows) -> None:

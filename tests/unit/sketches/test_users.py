@@ -15,7 +15,7 @@ import hushcount as hc
 from hushcount.errors import DataError, KeyTypeError, ParameterError
 from hushcount.privacy import USER
 from hushcount.shapes import ManyKeys
-from hushcount.sketches import user_misra_gries
+from hushcount.sketches import users as module
 
 
 def held(sketch):
@@ -26,7 +26,7 @@ def held(sketch):
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("waiting", [1, 7, 1 << 16])
 def test_equals_the_oracle_however_the_rows_are_cut(text, waiting, monkeypatch):
-    monkeypatch.setattr(user_misra_gries, "SMALLEST_BATCH", waiting)
+    monkeypatch.setattr(module, "SMALLEST_BATCH", waiting)
     draw = random.Random(waiting)
     for _ in range(60):
         counters = draw.randrange(2, 8)
@@ -115,7 +115,7 @@ def test_users_who_do_not_equal_themselves_are_refused(users):
 
 @pytest.mark.parametrize("waiting", [1, 1 << 16])
 def test_a_user_goes_on_in_the_next_update_even_if_the_sketch_is_read(waiting, monkeypatch):
-    monkeypatch.setattr(user_misra_gries, "SMALLEST_BATCH", waiting)
+    monkeypatch.setattr(module, "SMALLEST_BATCH", waiting)
     sketch = hc.UserMisraGries(counters=5)
     sketch.update(pa.array(["x"]), users=pa.array(["ann"]))
     sketch.update(pa.array(["x"]), users=pa.array(["ann"], pa.large_string()))

@@ -1,1 +1,0 @@
-"""Weighted samples of keys, which are raw data."""
