@@ -314,10 +314,16 @@ def test_a_notebook_shows_releases(tmp_path):
         "paths = ['/shop/tea'] * 900 + ['/about'] * 700\n"
         "tree = hc.tree(paths, hierarchy='path/2', threshold=200, epsilon=1.0, delta=1e-9)\ntree",
         "tree.plot()",
+        "hc.sample(['tea'] * 5000, rate=1.0, epsilon=1.0, delta=1e-6)",
+        "import pyarrow as pa\n"
+        "visits = pa.table({'user': range(2000), 'page': ['/shop', '/about'] * 1000})\n"
+        "hc.top(visits, column='page', user='user', max_keys=2, epsilon=1.0, delta=1e-6)",
+        "hc.keys(visits, column='page', user='user', epsilon=1.0, delta=1e-6)",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbclient.NotebookClient(book, timeout=600, kernel_name="python3").execute()
-    assert [len(cell["outputs"]) for cell in book.cells] == [0, 1, 1, 1, 1]
+    # Nothing but the value of each cell: no progress bar, none of DuckDB's, no warning.
+    assert [len(cell["outputs"]) for cell in book.cells] == [0, *[1] * 7]
     shown = [cell["outputs"][0]["data"] if cell["outputs"] else {} for cell in book.cells]
     assert "Protects one event, not one person." in shown[1]["text/html"]
     assert "&lt;b&gt;tea&lt;/b&gt;" in shown[1]["text/html"]
@@ -325,6 +331,10 @@ def test_a_notebook_shows_releases(tmp_path):
     assert shown[2]["image/svg+xml"].startswith("<svg ")
     assert "/shop/tea" in shown[3]["text/html"]
     assert "Hierarchical heavy hitters" in shown[4]["image/svg+xml"]
+    assert "Protects one event, not one person." in shown[5]["text/html"]
+    for users in shown[6:]:
+        assert "Protects one user, with everything they contribute." in users["text/html"]
+        assert "/shop" in users["text/html"]
 
 
 def test_reports_of_seeded_releases_carry_a_banner(browser, tmp_path):
