@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.compiled.arrays import Counts, Words
-    from hushcount.hierarchies.base import Hierarchy
-    from hushcount.hierarchies.sorted_leaves import LeafBatch, UserLeafBatch
+    from hushcount.hierarchies.base import Hierarchy, LeafBatch, UserLeafBatch
     from hushcount.keys.domains import Domain
     from hushcount.keys.row_hash import RowHash
 

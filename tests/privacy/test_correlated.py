@@ -29,8 +29,7 @@ from hushcount.mechanisms.histograms.correlated import (
     shown,
 )
 from hushcount.mechanisms.histograms.gaussian import sparse_histogram
-from hushcount.noise.gaussian import DiscreteGaussian
-from hushcount.noise.gaussian_sum import GaussianSum
+from hushcount.noise.gaussian import DiscreteGaussian, GaussianSum
 from hushcount.privacy import Budget
 from hushcount.shapes import LimitedKeys, ManyKeys, Public
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ldp_reference import distance
 
-from hushcount.ldp.server.codewords import decode, signs
+from hushcount.ldp.protocols.bitstogram.decode import decode_soft, signs
 from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, codeword_bit, encode
 
 messages = st.integers(0, (1 << MESSAGE_BITS) - 1)
@@ -33,7 +33,7 @@ def test_one_place(message, place):
 def test_scores_are_correlations(signal, bits, order, best):
     """Whatever the signal: messages fit their bits, and each score is the correlation of its message."""
     values = np.array([signal], np.float32)
-    found, scores = decode(values, bits, order, best)
+    found, scores = decode_soft(values, bits, order, best)
     there = np.isfinite(scores[0])
     assert there[0]
     assert np.all(found[0] < 1 << bits)
@@ -47,7 +47,7 @@ def test_lost_places_do_not_matter(message, lost, data):
     """Places without a signal are not trusted; what is left decides as long as it decides at all."""
     clean = signs(np.array([message])).astype(np.float32)
     clean[0, list(lost)] = 0
-    found, scores = decode(clean, MESSAGE_BITS, data.draw(st.integers(0, 3)))
+    found, scores = decode_soft(clean, MESSAGE_BITS, data.draw(st.integers(0, 3)))
     assert scores[0, 0] == LENGTH - len(lost)
     if len(lost) < distance(MESSAGE_BITS):
         assert found[0, 0] == message

@@ -14,9 +14,8 @@ from hushcount.ldp._kernels.tally import walsh_hadamard
 from hushcount.ldp.client.client import Client, truthful
 from hushcount.ldp.client.client import assigned as ask
 from hushcount.ldp.client.simulation import Items, respond_all
-from hushcount.ldp.server.cells import cells_of, cut, from_words, put_on_top, to_words
 from hushcount.ldp.server.reports import NonceSet
-from hushcount.ldp.server.tallies import GroupTallies
+from hushcount.ldp.server.tallies import GroupTallies, cells_of, cut, from_words, put_on_top, to_words
 from hushcount.ldp.wire.encodings import Bytes, Integers, Words
 from hushcount.ldp.wire.groups import ALL_SHARES, Group
 from hushcount.ldp.wire.manifest import Manifest

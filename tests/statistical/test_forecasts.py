@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from hushcount.hierarchies.base import UserLeafBatch
 from hushcount.hierarchies.registry import parse_hierarchy
-from hushcount.hierarchies.sorted_leaves import UserLeafBatch
 from hushcount.keys.domains import IntegerRange
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease

@@ -11,9 +11,8 @@ import pytest
 from tests.seeded_bits import SeededBits
 
 from hushcount.ldp.client.simulation import Items, respond_all
-from hushcount.ldp.server.cells import to_words
 from hushcount.ldp.server.frequency import FrequencyOracle
-from hushcount.ldp.server.tallies import GroupTallies
+from hushcount.ldp.server.tallies import GroupTallies, to_words
 from hushcount.ldp.wire.encodings import Integers
 from hushcount.ldp.wire.groups import ALL_SHARES, Group
 from hushcount.ldp.wire.manifest import Manifest

@@ -12,7 +12,7 @@ from hushcount import ldp
 from hushcount.ldp.client.simulation import Items, respond_all
 from hushcount.ldp.protocols.paper.medians import MedianOracle, whole_items
 from hushcount.ldp.server.aggregator import Aggregator
-from hushcount.ldp.server.cells import bucket_of, cells_of, to_words
+from hushcount.ldp.server.tallies import bucket_of, cells_of, to_words
 from hushcount.ldp.wire.manifest import Manifest
 
 CAMPAIGNS = 240

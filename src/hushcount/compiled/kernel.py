@@ -16,7 +16,6 @@ NO_CACHE = (
     "hushcount cannot write a folder for compiled code, so every start compiles it again for some seconds;"
     " set NUMBA_CACHE_DIR to one that can."
 )
-_said: list[str] = []
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -74,7 +73,7 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
+@cache
 def _say_once(sentence: str) -> None:
-    if sentence not in _said:
-        _said.append(sentence)
-        print(sentence, file=sys.stderr)
+    """Print a sentence for people, unless it was printed before."""
+    print(sentence, file=sys.stderr)

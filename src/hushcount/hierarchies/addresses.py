@@ -12,7 +12,7 @@ import pyarrow as pa
 from hushcount.errors import ParameterError
 from hushcount.hierarchies._kernels.addresses import parse_ipv4, parse_ipv6
 from hushcount.hierarchies._kernels.levels import shared_bits
-from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, checked_octets, with_nulls
+from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, checked_octets, integer_leaves
 
 if TYPE_CHECKING:
     from hushcount.compiled.arrays import Mask, Octets, Words
@@ -88,13 +88,14 @@ class Ipv4(Addresses, IntegerHierarchy):
         if pa.types.is_integer(keys.type):
             numbers = keys.fill_null(0).to_numpy(zero_copy_only=False)
             good = (numbers >= 0) & (numbers < 1 << self.bits)
-            return with_nulls((numbers.astype(np.uint64), good), keys)
+            return integer_leaves(numbers, good, keys)
         read = checked_octets(keys, self.name, "text, whole numbers or four bytes")
         if keys.type == pa.binary(4):
             data = read.data[int(read.offsets[0]) : int(read.offsets[-1])]
-            packed = np.frombuffer(data.tobytes(), ">u4").astype(np.uint64)
-            return with_nulls((packed, np.ones(len(packed), np.bool_)), keys)
-        return with_nulls(parse_ipv4(read.data, read.offsets), keys)
+            packed = np.frombuffer(data.tobytes(), ">u4").astype(np.int64)
+            return integer_leaves(packed, packed >= 0, keys)
+        parsed = parse_ipv4(read.data, read.offsets)
+        return integer_leaves(parsed, parsed >= 0, keys)
 
 
 @dataclass(frozen=True, slots=True)

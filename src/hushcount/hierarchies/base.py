@@ -1,8 +1,12 @@
-"""What a hierarchy is: a tree of fixed height over canonical leaves that sort by their nodes."""
+"""What a hierarchy is: a tree of fixed height over canonical leaves that sort by their nodes.
+
+Sorted leaves come in batches, with counts; `first_below` says which leaves are a user's first ones.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from hushcount.compiled.arrays import Mask, Words
+    from hushcount.compiled.arrays import Counts, Mask, Words
 
     Levels = npt.NDArray[np.int16]
 
@@ -190,10 +194,52 @@ def checked_octets(keys: pa.Array, name: str, takes: str) -> ByteKeys:
     return octets(keys)
 
 
-def with_nulls(parsed: tuple[npt.NDArray[np.generic], Mask], keys: pa.Array) -> pa.Array:
-    """Return an array of parsed values, null if parsing failed or the key is null."""
-    values, good = parsed
-    mask = ~good
-    if keys.null_count:
-        mask |= pc.is_null(keys).to_numpy(zero_copy_only=False)
-    return pa.array(values, mask=mask) if mask.any() else pa.array(values)
+def integer_leaves(numbers: Counts, good: Mask, keys: pa.Array) -> pa.Array:
+    """Return numbers that were read from keys as leaves, null if a number is not good or its key is null."""
+    mask = ~(good & keys.is_valid().to_numpy(zero_copy_only=False))
+    return pa.array(numbers.astype(np.uint64), mask=mask if mask.any() else None)
+
+
+@dataclass(frozen=True, slots=True)
+class LeafBatch:
+    """Consecutive leaves of a hierarchy, sorted and distinct, with counts of at least 1.
+
+    `shared` is the level of the deepest node that a leaf shares with the leaf before it, across batches too;
+    -1 for the first leaf of all.
+    """
+
+    leaves: pa.Array
+    counts: Counts
+    shared: Levels
+
+
+@dataclass(frozen=True, slots=True)
+class UserLeafBatch(LeafBatch):
+    """Consecutive leaves of users, sorted; a leaf stands once for each level in `known`.
+
+    `counts` are numbers of users who have the leaf, and for whom it is the first one below its nodes deeper
+    than the level `known`: -1 if it is their first leaf of all.
+    """
+
+    known: Levels
+
+
+def first_below(hierarchy: Hierarchy, leaves: pa.Array, begins: Mask) -> tuple[pa.Array, Levels]:
+    """Return the different leaves of each user, and the level down to which the user has been before.
+
+    Leaves of one user are consecutive, and `begins` is true at the first of each. A leaf is the user's first
+    one below its nodes of all deeper levels (docs/proofs/hierarchy/users.md, section 3).
+    """
+    users = np.cumsum(begins)
+    order = pc.array_sort_indices(sortable(leaves)).to_numpy()
+    order = order[np.argsort(users[order], kind="stable")]
+    found = leaves.take(pa.array(order))
+    known = hierarchy.shared(found)
+    known[np.diff(users[order], prepend=0) > 0] = -1
+    new = known < hierarchy.height  # otherwise the user has this very leaf already
+    return found.filter(pa.array(new)), known[new]
+
+
+def sortable(leaves: pa.Array) -> pa.Array:
+    """Return bytes of a fixed width as bytes of any width, which Arrow can sort."""
+    return leaves.cast(pa.binary()) if pa.types.is_fixed_size_binary(leaves.type) else leaves

@@ -120,15 +120,6 @@ def as_bytes(keys: pa.Array) -> pa.Array:
     return keys.cast(pa.binary()) if takes_bytes(keys.type) else keys.cast(pa.string()).cast(pa.binary())
 
 
-def without_reserved(components_of_one: pa.Array) -> pa.Array:
-    """Return single components, null if one holds the byte between components or is the padding."""
-    bad = pc.or_(
-        pc.greater_equal(pc.find_substring(components_of_one, BETWEEN), 0),
-        pc.equal(components_of_one, pa.scalar(PADDING, pa.binary())),
-    )
-    return pc.if_else(bad, pa.scalar(None, pa.binary()), components_of_one)
-
-
 def is_component(part: bytes) -> bool:
     """Return whether bytes can be a component."""
     return BETWEEN not in part and part != PADDING
@@ -200,5 +191,8 @@ def columns(names: str | Sequence[str]) -> ComponentHierarchy:
 
 
 def _one_column(keys: pa.Array) -> pa.Array:
-    """Return the values of one column as components."""
-    return without_reserved(as_bytes(keys))
+    """Return the values of one column as components, null if one could be mistaken for several or padding."""
+    values = as_bytes(keys)
+    several = pc.greater_equal(pc.find_substring(values, BETWEEN), 0)
+    bad = pc.or_(several, pc.equal(values, pa.scalar(PADDING, pa.binary())))
+    return pc.if_else(bad, pa.scalar(None, pa.binary()), values)

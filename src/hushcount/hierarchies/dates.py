@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hushcount.hierarchies._kernels.dates import DAY, MONTH, YEAR, parse_dates
-from hushcount.hierarchies.base import MARKER, IntegerHierarchy, checked_octets, with_nulls
+from hushcount.hierarchies.base import MARKER, IntegerHierarchy, checked_octets, integer_leaves
 
 if TYPE_CHECKING:
     from hushcount.compiled.arrays import Counts, Mask, Words
@@ -54,14 +54,15 @@ class Date(IntegerHierarchy):
         kind = keys.type
         if pa.types.is_timestamp(kind):
             hours = _numbers(keys, pa.int64()) // _PER_HOUR[kind.unit]
-            return with_nulls(_packed(hours // 24, hours % 24 + 1), keys)
+            return integer_leaves(*_packed(hours // 24, hours % 24 + 1), keys)
         if pa.types.is_date(kind):
             daily = pa.types.is_date32(kind)
             stored = _numbers(keys, pa.int32() if daily else pa.int64()).astype(np.int64)
             days = stored if daily else stored // _MILLISECONDS_PER_DAY
-            return with_nulls(_packed(days, np.zeros(len(days), np.int64)), keys)
+            return integer_leaves(*_packed(days, np.zeros(len(days), np.int64)), keys)
         read = checked_octets(keys, self.name, "text, dates or timestamps")
-        return with_nulls(parse_dates(read.data, read.offsets), keys)
+        parsed = parse_dates(read.data, read.offsets)
+        return integer_leaves(parsed, parsed >= 0, keys)
 
     def _label(self, leaf: int | bytes, level: int) -> str:
         """Return text such as 2024-05-17T13, as far as the level goes."""
@@ -81,7 +82,7 @@ def _numbers(keys: pa.Array, storage: pa.DataType) -> Counts:
     return np.asarray(keys.view(storage).fill_null(0).to_numpy(zero_copy_only=False))
 
 
-def _packed(days: Counts, hours: Counts) -> tuple[Words, Mask]:
+def _packed(days: Counts, hours: Counts) -> tuple[Counts, Mask]:
     """Return days since 1970 and hours + 1 as leaves, and which of them are of the years 0 to 9999."""
     dates = days.astype("datetime64[D]")
     months = dates.astype("datetime64[M]")
@@ -89,7 +90,7 @@ def _packed(days: Counts, hours: Counts) -> tuple[Words, Mask]:
     month = months.astype(np.int64)
     year = month // 12 + 1970
     packed = (year << YEAR) | ((month % 12 + 1) << MONTH) | (day << DAY) | hours
-    return packed.view(np.uint64), (year >= 0) & (year <= LAST_YEAR)
+    return packed, (year >= 0) & (year <= LAST_YEAR)
 
 
 def _two(stored: int, value: int) -> str:

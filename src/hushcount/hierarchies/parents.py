@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,19 +57,12 @@ def parent_table(path: str | Path, height: int | None = None) -> ComponentHierar
     _check_size(sum(map(len, ways.values())) + 2 * sum(height - depth for depth in depths), name)
     names = pa.array([node.encode() for node in ways], pa.binary())
     leaves = pa.array([joined(way.split(BETWEEN), height) for way in ways.values()], pa.binary())
-    return ComponentHierarchy(name, height, TableReader(names, leaves), ROW_SEPARATOR)
+    return ComponentHierarchy(name, height, partial(_looked_up, names, leaves), ROW_SEPARATOR)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TableReader:
-    """Looks up the leaf of every node of a parent table."""
-
-    names: pa.Array
-    leaves: pa.Array
-
-    def __call__(self, keys: pa.Array) -> pa.Array:
-        """Return the leaves of keys; null if a key is not in the table."""
-        return self.leaves.take(pc.index_in(as_bytes(keys), value_set=self.names))
+def _looked_up(names: pa.Array, leaves: pa.Array, keys: pa.Array) -> pa.Array:
+    """Return the leaves of keys that are nodes of a parent table; null if a key is not in it."""
+    return leaves.take(pc.index_in(as_bytes(keys), value_set=names))
 
 
 def _read(path: Path) -> Parents:

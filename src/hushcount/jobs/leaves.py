@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from hushcount.errors import ParameterError
-from hushcount.hierarchies.base import Hierarchy, good_leaves
-from hushcount.hierarchies.sorted_leaves import LeafBatch, UserLeafBatch, first_below
+from hushcount.hierarchies.base import Hierarchy, LeafBatch, UserLeafBatch, first_below, good_leaves
 from hushcount.jobs.checkpoints import Origin
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.run import Ask, Run, check_length

@@ -96,11 +96,20 @@ def short_uniforms(count: int, bits: Bits) -> npt.NDArray[np.uint16]:
 
 def bernoullis(probability: Expansion, count: int, bits: Bits) -> Mask:
     """Draw `count` independent Bernoulli(p), exactly."""
-    uniforms = short_uniforms(count, bits)
-    lead = np.uint16(probability.leading(SHORT))
-    hits: Mask = uniforms < lead
-    for tie in np.flatnonzero(uniforms == lead).tolist():
-        hits[tie] = settle(probability, SHORT, bits)
+    leads = np.full(count, probability.leading(SHORT), np.uint16)
+    return decide(leads, lambda _: probability, bits)
+
+
+def decide(leads: npt.NDArray[np.unsignedinteger], of: Callable[[int], Expansion], bits: Bits) -> Mask:
+    """Draw a Bernoulli for each of many probabilities, of which `leads` are the first 16 digits.
+
+    A uniform number of 16 bits decides almost always. If it equals the digits, more digits of the probability
+    `of(place)` are compared. Where the digits are 2^16, the answer is always yes.
+    """
+    uniforms = short_uniforms(len(leads), bits)
+    hits: Mask = uniforms < leads
+    for tie in np.flatnonzero(uniforms == leads).tolist():
+        hits[tie] = settle(of(tie), SHORT, bits)
     return hits
 
 

@@ -6,7 +6,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Generic, Protocol, Self, TypeVar, overload
+from typing import Generic, Protocol, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -36,24 +36,13 @@ class on_lattice(Generic[Owner]):  # noqa: N801 (used as a decorator)
         self._formula = formula
         self.__doc__ = formula.__doc__
 
-    @overload
-    def __get__(self, instance: None, owner: type[Owner]) -> Self: ...
-    @overload
-    def __get__(self, instance: Owner, owner: type[Owner]) -> LatticeFunction: ...
-    def __get__(self, instance: Owner | None, owner: type[Owner]) -> Self | LatticeFunction:
-        if instance is None:
-            return self
-
-        @overload
-        def evaluate(argument: int, /) -> float: ...
-        @overload
-        def evaluate(argument: Integers, /) -> Floats: ...
+    def __get__(self, instance: Owner, owner: type[Owner]) -> LatticeFunction:
         def evaluate(argument: int | Integers, /) -> float | Floats:
             values = _integers(argument)
             result = self._formula(instance, np.atleast_1d(values))
             return result.reshape(values.shape) if isinstance(argument, np.ndarray) else float(result[0])
 
-        return evaluate
+        return cast(LatticeFunction, evaluate)
 
 
 def _integers(argument: int | Integers) -> Floats:

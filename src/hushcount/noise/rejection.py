@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.compiled.arrays import Counts, Mask, Words
+from hushcount.compiled.arrays import Counts, Mask, Octets, Words
 from hushcount.noise.bits import Bits
-from hushcount.noise.expansions import SHORT, exponential, settle, short_uniforms
+from hushcount.noise.expansions import SHORT, Expansion, decide, exponential, settle, short_uniforms
 
 UNIT = 16  # gamma is cut into whole units of 2^-16 and a rest below one unit
 FAR = 1 << 32  # units from which a gamma is drawn by itself
@@ -82,25 +82,21 @@ class Rejection:
 
     def _far(self, magnitudes: Counts, far: Indices, bits: Bits) -> Indices:
         """Keep with probability exp(-gamma), gamma >= 2^16: its first 16 digits are zeros."""
-        keep = short_uniforms(len(far), bits) == 0
-        for tie in np.flatnonzero(keep).tolist():
-            gamma = self.gamma(int(magnitudes[far[tie]]))
-            keep[tie] = settle(exponential(gamma), SHORT, bits)
-        kept: Indices = far[keep]
-        return kept
+        zeros = np.zeros(len(far), np.uint16)
+        return far[decide(zeros, lambda tie: exponential(self.gamma(int(magnitudes[far[tie]]))), bits)]
 
 
 def _survivors(units: Words, alive: Indices, bits: Bits) -> Indices:
     """Keep with probability exp(-units 2^-16), as a product over the four bytes of units."""
     for place in ORDER:
         octets = (units[alive] >> np.uint64(8 * place)).astype(np.uint8)
-        leads = leading_digits(place)[octets]
-        uniforms = short_uniforms(len(alive), bits)
-        keep = uniforms < leads
-        for tie in np.flatnonzero(uniforms == leads).tolist():
-            keep[tie] = settle(exponential(_exponent(place, int(octets[tie]))), SHORT, bits)
-        alive = alive[keep]
+        alive = alive[decide(leading_digits(place)[octets], partial(_digits, place, octets), bits)]
     return alive
+
+
+def _digits(place: int, octets: Octets, index: int) -> Expansion:
+    """Return the digits of exp(-x), x the exponent that one of some bytes stands for."""
+    return exponential(_exponent(place, int(octets[index])))
 
 
 @lru_cache(maxsize=4)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ SAFETY = 1e-10
 
 _SMALL = 1e-3  # while k S(v) <= _SMALL, four terms of the alternating series leave a relative error of 1e-14
 _LARGEST_TABLE = 1 << 22
+
+Threshold = TypeVar("Threshold", float, Floats)  # one or many
 
 
 def one_of(draws: int, probability: float) -> float:
@@ -53,8 +56,7 @@ def difference_tail(epsilon: float, m: Counts) -> Floats:
     a, one_minus_a = math.exp(-epsilon), -math.expm1(-epsilon)
 
     def upper(m: Floats) -> Floats:
-        bracket = (m - a / (1 + a)) / (1 + a) + 1 / one_minus_a
-        return one_minus_a / (1 + a) * np.exp(-epsilon * m) * bracket
+        return one_minus_a / (1 + a) * np.exp(-epsilon * m) * _difference_bracket(a, one_minus_a, m)
 
     return both_sides(upper, m.astype(np.float64))
 
@@ -74,7 +76,7 @@ def smallest(log_tail: Callable[[int], float], probability: float, start: int) -
     return smallest_integer(lambda m: m >= start and log_tail(m) <= target)
 
 
-def _difference_bracket(a: float, one_minus_a: float, m: int) -> float:
+def _difference_bracket(a: float, one_minus_a: float, m: Threshold) -> Threshold:
     """Return P[z1 - z0 >= m] over (1-a)/(1+a) a^m."""
     return (m - a / (1 + a)) / (1 + a) + 1 / one_minus_a
 

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.hierarchies.base import Hierarchy, good_leaves
-from hushcount.hierarchies.sorted_leaves import LeafBatch, sortable
+from hushcount.hierarchies.base import Hierarchy, LeafBatch, good_leaves, sortable
 from hushcount.privacy import check_count
 from hushcount.shapes import LeafCounts
 

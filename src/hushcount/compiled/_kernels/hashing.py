@@ -20,14 +20,13 @@ _SPREAD = _U(0xA0761D6478BD642F)
 _EIGHT = _U(8)
 _SIXTEEN = _U(16)
 _THIRTY_TWO = _U(32)
-_HALF = _U(32)
 
 
 @inlined
 def mix(word: Any, key: Any) -> Any:
     """Return a word under a bijection given by an odd key; its upper bits are mixed best."""
     product = word * key
-    product ^= product >> _HALF
+    product ^= product >> _THIRTY_TWO
     return product * _ODD
 
 

@@ -5,7 +5,7 @@ bits. An IPv6 address becomes a row of 16 bytes in network order, because 128 bi
 the machine; rows sort as the addresses do.
 
 Only the canonical forms are taken: no leading zeros, blanks or shortened IPv4 addresses, because programs
-disagree about what those mean. All other text is malformed, and the kernel says so in a mask.
+disagree about what those mean. All other text is malformed: its number is -1, or a mask says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 
 from hushcount.compiled.kernel import kernel
 
-_U = np.uint64
 _DOT, _COLON, _ZERO, _NINE = 46, 58, 48, 57
 
 
@@ -39,15 +38,11 @@ def parse_quad(data: Any, start: Any, end: Any) -> Any:
 
 @kernel
 def parse_ipv4(data: Any, offsets: Any) -> Any:
-    """Return the addresses as numbers, and which of them are addresses."""
-    leaves = np.zeros(offsets.size - 1, np.uint64)
-    good = np.zeros(offsets.size - 1, np.bool_)
+    """Return the addresses as numbers; -1 for all other text."""
+    leaves = np.empty(offsets.size - 1, np.int64)
     for index in range(leaves.size):
-        value = parse_quad(data, np.int64(offsets[index]), np.int64(offsets[index + 1]))
-        if value >= 0:
-            leaves[index] = _U(value)
-            good[index] = True
-    return leaves, good
+        leaves[index] = parse_quad(data, np.int64(offsets[index]), np.int64(offsets[index + 1]))
+    return leaves
 
 
 @kernel

@@ -143,12 +143,8 @@ def parse_date(text: Any) -> Any:
 
 @kernel
 def parse_dates(data: Any, offsets: Any) -> Any:
-    """Return packed dates, and which of them are dates."""
-    leaves = np.zeros(offsets.size - 1, np.uint64)
-    good = np.zeros(offsets.size - 1, np.bool_)
+    """Return packed dates; -1 for all other text."""
+    leaves = np.empty(offsets.size - 1, np.int64)
     for index in range(leaves.size):
-        date = parse_date(data[np.int64(offsets[index]) : np.int64(offsets[index + 1])])
-        if date >= 0:
-            leaves[index] = np.uint64(date)
-            good[index] = True
-    return leaves, good
+        leaves[index] = parse_date(data[np.int64(offsets[index]) : np.int64(offsets[index + 1])])
+    return leaves

@@ -50,11 +50,10 @@ def bits_in_common(left: Any, right: Any) -> Any:
 def shared_bits(leaves: Any, before: Any, step: Any) -> Any:
     """Return the same for rows of bytes, of which a level is `step` bits."""
     levels = np.empty(leaves.shape[0], np.int16)
+    last = before
     for index in range(levels.size):
-        if index == 0:
-            levels[index] = bits_in_common(leaves[index], before) // step
-        else:
-            levels[index] = bits_in_common(leaves[index], leaves[index - 1]) // step
+        levels[index] = bits_in_common(leaves[index], last) // step
+        last = leaves[index]
     return levels
 
 
@@ -74,14 +73,11 @@ def components_in_common(left: Any, right: Any) -> Any:
 def shared_components(data: Any, offsets: Any, before: Any) -> Any:
     """Return the same for components."""
     levels = np.empty(offsets.size - 1, np.int16)
-    last_start = np.int64(offsets[0])
+    last = before
     for index in range(levels.size):
-        start, end = np.int64(offsets[index]), np.int64(offsets[index + 1])
-        if index == 0:
-            levels[index] = components_in_common(data[start:end], before)
-        else:
-            levels[index] = components_in_common(data[start:end], data[last_start:start])
-        last_start = start
+        leaf = data[np.int64(offsets[index]) : np.int64(offsets[index + 1])]
+        levels[index] = components_in_common(leaf, last)
+        last = leaf
     return levels
 
 

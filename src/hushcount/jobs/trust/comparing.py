@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from hushcount.ldp.server.answers import LocalError, guarantee_of, recipe_of
+from hushcount.ldp.server.decoding import LocalError, guarantee_of, recipe_of
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.privacy import Guarantee
 from hushcount.releases.oracle import Oracle

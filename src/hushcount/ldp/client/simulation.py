@@ -15,9 +15,8 @@ import numpy.typing as npt
 from hushcount.compiled.arrays import Counts, ItemWords, Mask, Nonces, Symbols
 from hushcount.ldp._kernels import items as kernels
 from hushcount.ldp._kernels.tally import BLOCK
-from hushcount.ldp.server.answers import key_of
-from hushcount.ldp.server.cells import cells_of, to_words
-from hushcount.ldp.server.tallies import Layout
+from hushcount.ldp.server.decoding import key_of
+from hushcount.ldp.server.tallies import Layout, cells_of, to_words
 from hushcount.ldp.wire.report import CAMPAIGN_BYTES, REPORT_VERSION
 
 if TYPE_CHECKING:

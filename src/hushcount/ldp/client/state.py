@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +13,7 @@ from threading import Lock
 from hushcount.errors import DataError, ParameterError, cannot_read
 from hushcount.files import container
 from hushcount.files.atomic import alone
-from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.manifest import Manifest, canonical
 from hushcount.ldp.wire.report import CAMPAIGN_BYTES, REPORT_BYTES, REPORT_VERSION
 from hushcount.ldp.wire.response import epsilon_text
 
@@ -59,10 +59,8 @@ class ClientState:
 
     def report_of(self, manifest: Manifest) -> bytes | None:
         """Return the stored report for the campaign of a manifest, or None."""
-        if not self._reports:
-            return None
-        _, report = self._reports.get(manifest.id, ("0", None))
-        return report
+        stored = self._reports.get(manifest.id)
+        return None if stored is None else stored[1]
 
     def affords(self, manifest: Manifest) -> bool:
         """Return whether the budget covers the epsilon of the campaign of a manifest."""
@@ -90,11 +88,7 @@ class ClientState:
     @contextmanager
     def _exclusively(self) -> Iterator[None]:
         """Lock the state and reload it, so that no other thread or process uses it meanwhile."""
-        if self._path is None:
-            with self._lock:
-                yield
-            return
-        with self._lock, alone(self._path):
+        with self._lock, nullcontext() if self._path is None else alone(self._path):
             self._reload()
             yield
 
@@ -109,7 +103,7 @@ class ClientState:
     def to_json(self) -> str:
         """Return the state as JSON with a checksum, for any storage."""
         fields = _fields(self.budget, self._reports)
-        return _canonical({**fields, "checksum": _checksum(fields)})
+        return canonical({**fields, "checksum": _checksum(fields)}).decode()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> ClientState:
@@ -176,14 +170,9 @@ def _fields(budget: str | None, entries: Mapping[str, tuple[str, bytes]]) -> con
     return {"version": STATE_VERSION, "budget": budget, "reports": reports}
 
 
-def _canonical(fields: Mapping[str, object]) -> str:
-    """Return fields as JSON in the one form that the checksum is taken of."""
-    return json.dumps(fields, sort_keys=True, separators=(",", ":"))
-
-
 def _checksum(fields: Mapping[str, object]) -> str:
     """Return the SHA-256 of fields in hexadecimal digits."""
-    return sha256(_canonical(fields).encode()).hexdigest()
+    return sha256(canonical(fields)).hexdigest()
 
 
 def _check(fields: dict[str, object]) -> None:

@@ -171,6 +171,11 @@ def upper_quantile(probability: float) -> float:
     return -NormalDist().inv_cdf(min(max(probability, 1e-300), 1 - 1e-16))
 
 
+def noise_reach(candidates: float) -> float:
+    """Return how many standard deviations noise alone reaches for hardly any of so many items."""
+    return upper_quantile(FALSE_ITEMS / candidates)
+
+
 def above(z: float) -> float:
     """Return the probability that a standard normal variable exceeds z.
 

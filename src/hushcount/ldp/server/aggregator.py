@@ -6,29 +6,19 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from hushcount.errors import DataError, ManifestError, ParameterError
 from hushcount.files import container
 from hushcount.ldp import registry
-from hushcount.ldp.server.decoding import Collected, check_threshold, check_work
-from hushcount.ldp.server.reports import (
-    FORMS,
-    NonceSet,
-    Received,
-    Reports,
-    parsed,
-    read_lines,
-    read_packed,
-)
+from hushcount.ldp.server.decoding import Collected, check_threshold, check_work, release_of
+from hushcount.ldp.server.reports import FORMS, NonceSet, Received, Reports, parsed, read_lines, read_packed
 from hushcount.ldp.server.tallies import GroupTallies, split_symbols
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.report import REASONS
-
-if TYPE_CHECKING:
-    from hushcount.releases.release import Release
+from hushcount.releases.release import Release
 
 _WHAT = "aggregator"
 _BODY = "body"  # the one array of files of an earlier version: all nonces, then all symbols
@@ -221,8 +211,6 @@ class Aggregator:
         threshold:
             Smallest count to publish; by default the manifest's. One that noise alone would reach is raised.
         """
-        from hushcount.ldp.server.answers import release_of
-
         collected = self.collected()
         found = registry.DECODERS[self.manifest.protocol].find(collected, check_threshold(threshold))
         return release_of(collected, found)

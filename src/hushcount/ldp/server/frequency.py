@@ -13,9 +13,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.compiled.arrays import Counts, Floats, ItemWords
-from hushcount.ldp.server.cells import cells_of, cut, hash_words, put_on_top, to_words
-from hushcount.ldp.server.tallies import QuestionTallies
+from hushcount.compiled.arrays import Cells, Counts, Floats, ItemWords, Signs
+from hushcount.ldp.server.tallies import QuestionTallies, cells_of, cut, hashed, put_on_top, to_words
 from hushcount.ldp.wire.public_randomness import CELL
 from hushcount.ldp.wire.questions import TaggedPrefix
 from hushcount.ldp.wire.response import OracleError
@@ -56,7 +55,7 @@ class FrequencyOracle:
 
     def _unbiased(self, tally: QuestionTallies, words: ItemWords) -> Floats:
         """Return estimates from one question, less what other items add on average."""
-        raw = self.scaled(tally, matches_of(tally, words))
+        raw = self.scaled(tally, matches_of(tally, words).sum(axis=0))
         chance = tally.question.collision_chance
         if isinstance(tally.question, TaggedPrefix):
             sharing = 2.0**-tally.question.tag_bits
@@ -88,27 +87,25 @@ class FrequencyOracle:
         return OracleError(self.response, self.users, self.asked, second_moment * collisions)
 
 
-def cells_in_tables(tally: QuestionTallies, words: ItemWords) -> npt.NDArray[np.uint32]:
-    """Return the cell of every item in every table of a question, without flips."""
-    return np.stack([cells_of(tally.question, tally.at(t), words)[0] for t in range(len(tally.tables))])
+def locate(tallies: Sequence[QuestionTallies], words: ItemWords) -> tuple[Cells, Signs]:
+    """Return the cell and the sign of every item in every table of some questions: [table, item]."""
+    tables = [(tally, table) for tally in tallies for table in range(tally.question.tables)]
+    pairs = [cells_of(tally.question, tally.at(table), words) for tally, table in tables]
+    flips = np.stack([flips for _, flips in pairs])
+    return np.stack([cells for cells, _ in pairs]), 1 - 2 * flips.astype(np.int8)
 
 
 def matches_of(tally: QuestionTallies, words: ItemWords) -> Counts:
-    """Return the matches of every item, summed over the tables with the signs of its flips."""
-    total = np.zeros(len(words), np.int64)
-    for table in range(tally.question.tables):
-        cells, flips = cells_of(tally.question, tally.at(table), words)
-        total += tally.matches[table, cells] * (1 - 2 * flips.astype(np.int64))
-    return total
+    """Return the matches of every item in every table of a question, with its signs: [table, item]."""
+    cells, signs = locate([tally], words)
+    return np.take_along_axis(tally.matches, cells.astype(np.int64), axis=1) * signs
 
 
 def _key_matches(tally: QuestionTallies, keys: ItemWords) -> Counts:
     """Return the matches of tagged prefixes, summed over the rows."""
     total = np.zeros(len(keys), np.int64)
     for row in range(tally.question.rows):
-        place = tally.at(row)
-        constants = place.public.constants(CELL, (place.group, place.question, row), 1 + keys.shape[1])
-        total += tally.matches[row, hash_words(keys, constants, tally.question.cell_bits)]
+        total += tally.matches[row, hashed(tally.at(row), CELL, keys, tally.question.cell_bits)]
     return total
 
 
@@ -153,14 +150,13 @@ class _SharedCells:
         self.users = oracle.users
         self.raw: Floats = np.zeros(len(words))
         self.chance = 0.0
-        cells, weights = [], []
+        self.cells, _ = locate(oracle.tallies, words)
+        weights = []
         for tally in oracle.tallies:
             weight = oracle.weight(tally)
-            self.raw += weight * oracle.scaled(tally, matches_of(tally, words))
+            self.raw += weight * oracle.scaled(tally, matches_of(tally, words).sum(axis=0))
             self.chance += weight * tally.question.collision_chance
-            cells.append(cells_in_tables(tally, words))
             weights += [weight / len(tally.tables)] * len(tally.tables)
-        self.cells = np.concatenate(cells)
         self.weights = np.array(weights)
         self.siblings = [
             _Siblings(oracle, tally, words)

@@ -1,23 +1,29 @@
-"""The tables of a campaign: each question has one per row, to which every report of that row is added.
+"""The tables of a campaign, and the cells of items in them.
+
+Each question has a table per row, to which every report of that row is added. Cells and flips of many items
+are computed at once, equal to those that the questions themselves compute one by one. Items are rows of
+32-bit words, least significant first.
 
 That the tables estimate counts is shown in docs/ldp.md. Checked by: tests/statistical/test_ldp_oracle.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 
 import numpy as np
 import numpy.typing as npt
 
-from hushcount.compiled.arrays import Cells, Counts, Nonces, Symbols, Tables
+from hushcount.compiled.arrays import Cells, Counts, Flips, ItemWords, Nonces, Symbols, Tables
 from hushcount.ldp._kernels import blake2s
+from hushcount.ldp._kernels import items as item_kernels
 from hushcount.ldp._kernels import tally as kernels
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import Manifest
-from hushcount.ldp.wire.questions import Question, QuestionPlace
+from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, SIGN, words_of
+from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix, Question, QuestionPlace, TaggedPrefix
 from hushcount.ldp.wire.response import ResponseDistribution
 
 
@@ -163,3 +169,90 @@ def split_symbols(symbols: Symbols, groups: Sequence[Group]) -> list[Symbols]:
         parts.append(symbols & np.uint8(group.symbols - 1))
         symbols = symbols >> np.uint8(group.symbol_bits)
     return parts
+
+
+def to_words(values: Iterable[int], width: int) -> ItemWords:
+    """Return encoded items as rows of words."""
+    size = 4 * words_of(width)
+    data = b"".join(value.to_bytes(size, "little") for value in values)
+    return np.frombuffer(data, "<u4").astype(np.uint32).reshape(-1, words_of(width))
+
+
+def from_words(words: ItemWords) -> list[int]:
+    """Return the integers of rows of words."""
+    return [int.from_bytes(row.astype("<u4").tobytes(), "little") for row in words]
+
+
+@singledispatch
+def cells_of(question: Question, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
+    """Return the cell and the flip of every item at one place; kinds without a fast way go item by item."""
+    pairs = np.array([question.cell(value, place) for value in from_words(words)], np.uint32).reshape(-1, 2)
+    return pairs[:, 0].copy(), pairs[:, 1].astype(np.uint8)
+
+
+def hashed(place: QuestionPlace, purpose: bytes, words: ItemWords, bits: int) -> Cells:
+    """Return the hash of every row of words, by the function that the place has for a purpose."""
+    where = (place.group, place.question, place.row)
+    constants = place.public.constants(purpose, where, 1 + words.shape[1])
+    out = np.empty(len(words), np.uint32)
+    item_kernels.multiply_shift(words, np.array(constants, np.uint64), bits, out)
+    return out
+
+
+def cut(words: ItemWords, shift: int, bits: int, room: int = 0) -> ItemWords:
+    """Return bits shift .. shift + bits - 1 of every row (0 is the lowest), with `room` more bits on top."""
+    out = np.zeros((len(words), words_of(bits + room)), np.uint32)
+    item_kernels.cut(words, shift, bits, out)
+    return out
+
+
+def put_on_top(words: ItemWords, bits: int, tags: Cells) -> None:
+    """Add tag << bits to every row."""
+    item_kernels.put_on_top(words, bits, tags)
+
+
+def bucket_of(place: QuestionPlace, words: ItemWords, bits: int, quotient_bits: int = 0) -> Cells:
+    """Return the bucket of every item in the row of the place."""
+    rest_bits = place.width - quotient_bits
+    bucket = hashed(place._replace(question=SHARED), BUCKET, cut(words, 0, rest_bits), bits)
+    return bucket ^ cut(words, rest_bits, quotient_bits)[:, 0] if quotient_bits else bucket
+
+
+def no_flips(words: ItemWords) -> Flips:
+    """Return a zero for every item."""
+    return np.zeros(len(words), np.uint8)
+
+
+@cells_of.register
+def _prefix(question: Prefix, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
+    """Return the cells and flips of prefixes."""
+    prefix = cut(words, place.width - question.bits, question.bits)
+    flips = hashed(place, SIGN, prefix, 1).astype(np.uint8) if question.signed else no_flips(words)
+    if not question.hashed:
+        return prefix[:, 0].copy(), flips
+    return hashed(place, CELL, prefix, question.cell_bits), flips
+
+
+@cells_of.register
+def _tagged_prefix(question: TaggedPrefix, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
+    """Return the cells and flips of tagged prefixes."""
+    keys = cut(words, place.width - question.bits, question.bits, room=question.tag_bits)
+    put_on_top(keys, question.bits, bucket_of(place._replace(row=0), words, question.tag_bits))
+    return hashed(place, CELL, keys, question.cell_bits), no_flips(words)
+
+
+@cells_of.register
+def _chunk(question: Chunk, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
+    """Return the cells and flips of chunks."""
+    chunk = cut(words, place.width - question.start - question.bits, question.bits)[:, 0]
+    bucket = bucket_of(place, words, question.bucket_bits, question.quotient_bits)
+    return bucket << np.uint32(question.bits) | chunk, no_flips(words)
+
+
+@cells_of.register
+def _code_bit(question: CodeBit, place: QuestionPlace, words: ItemWords) -> tuple[Cells, Flips]:
+    """Return the cells and flips of bits of codewords."""
+    column = question.columns[question.position(place.extra)]
+    flips = np.empty(len(words), np.uint8)
+    item_kernels.parity(words, to_words([column], 32 * words.shape[1])[0], flips)
+    return bucket_of(place, words, question.bucket_bits, question.quotient_bits), flips

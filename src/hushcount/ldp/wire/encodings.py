@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hushcount.errors import ParameterError
-from hushcount.ldp.wire.parts import WIDEST_ITEM, Part, check_text, read_part
+from hushcount.ldp.wire.parts import WIDEST_ITEM, Part, check_text, derive, read_part
 from hushcount.privacy import check_count
 
 Item = str | bytes | int
@@ -45,9 +45,7 @@ class Encoding(Part, ABC):
         width = symbol_bits * length
         if width > WIDEST_ITEM:
             raise ParameterError(f"an item must have at most {WIDEST_ITEM} bits, got {width}.")
-        for name, value in (("width", width), ("symbol_bits", symbol_bits), ("symbols", symbols)):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "padded", padded)
+        derive(self, width=width, symbol_bits=symbol_bits, symbols=symbols, padded=padded)
 
 
 def spell(codes: list[int], length: int, truncate: int, base: int) -> int | None:
@@ -93,10 +91,10 @@ class Lettered(Encoding):
         check_length(self.length, self.truncate)
         check_text("alphabet", self.alphabet)
         check_count("the number of letters", len(self.alphabet), most=MOST_SYMBOLS - 1)
-        object.__setattr__(self, "_letters", {letter: i for i, letter in enumerate(self.alphabet, start=1)})
+        derive(self, _letters={letter: i for i, letter in enumerate(self.alphabet, start=1)})
         if len(self._letters) != len(self.alphabet):
             raise ParameterError("the letters of an alphabet must be distinct.")
-        object.__setattr__(self, "_base", self._divide(len(self.alphabet) + 1))
+        derive(self, _base=self._divide(len(self.alphabet) + 1))
 
     @abstractmethod
     def _divide(self, codes: int) -> int:
@@ -274,8 +272,7 @@ class Categories(Encoding):
             raise ParameterError("names must be a list of texts.")
         names = tuple(check_text("a name", name) for name in self.names)
         check_count("the number of names", len(names), least=2, most=MOST_SYMBOLS)
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "_codes", {name: code for code, name in enumerate(names)})
+        derive(self, names=names, _codes={name: code for code, name in enumerate(names)})
         if len(self._codes) != len(names):
             raise ParameterError("names must be distinct.")
         self._derive(1, len(names), padded=False)

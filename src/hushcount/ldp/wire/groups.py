@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp.wire import questions
-from hushcount.ldp.wire.parts import Fields
+from hushcount.ldp.wire.parts import Fields, derive
 from hushcount.ldp.wire.questions import Question
 from hushcount.ldp.wire.response import (
     ONE,
@@ -40,18 +40,16 @@ class Group:
     cumulative: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", epsilon_text(self.epsilon))
-        object.__setattr__(self, "questions", tuple(self.questions))
+        derive(self, epsilon=epsilon_text(self.epsilon), questions=tuple(self.questions))
         check_count("the number of questions", len(self.questions), most=MOST_QUESTIONS)
-        object.__setattr__(self, "symbol_bits", check_symbol_bits(self.symbol_bits))
+        derive(self, symbol_bits=check_symbol_bits(self.symbol_bits))
         shares = tuple(check_count("a share", share, most=ALL_SHARES) for share in self.shares)
         if len(shares) != len(self.questions) or sum(shares) != ALL_SHARES:
             raise ParameterError("shares must be one for each question and sum to 2^32.")
         if self.symbol_bits > 1 and any(question.flips for question in self.questions):
             raise ParameterError(f"questions with flips need symbol_bits = 1, got {self.symbol_bits}.")
-        object.__setattr__(self, "shares", shares)
-        object.__setattr__(self, "probability", response_probability(self.epsilon, self.symbol_bits))
-        object.__setattr__(self, "cumulative", tuple(accumulate(shares)))
+        probability = response_probability(self.epsilon, self.symbol_bits)
+        derive(self, shares=shares, probability=probability, cumulative=tuple(accumulate(shares)))
 
     @property
     def symbols(self) -> int:

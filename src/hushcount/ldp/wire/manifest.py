@@ -22,7 +22,7 @@ from hushcount.ldp import registry
 from hushcount.ldp.wire import encodings
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import Group
-from hushcount.ldp.wire.parts import Fields, check_text
+from hushcount.ldp.wire.parts import Fields, check_text, derive
 from hushcount.ldp.wire.public_randomness import HASH_NAME, SEED_BYTES, PublicRandomness
 from hushcount.ldp.wire.response import epsilon_text
 from hushcount.privacy import check_count
@@ -75,20 +75,18 @@ class Manifest:
     campaign: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", epsilon_text(self.epsilon))
-        object.__setattr__(self, "groups", tuple(self.groups))
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        derive(self, epsilon=epsilon_text(self.epsilon), groups=tuple(self.groups))
+        derive(self, parameters=MappingProxyType(dict(self.parameters)))
         self._check()
-        object.__setattr__(self, "public", PublicRandomness(self.seed))
-        object.__setattr__(self, "campaign", sha256(canonical(self.to_dict())).digest())
+        derive(self, public=PublicRandomness(self.seed), campaign=sha256(canonical(self.to_dict())).digest())
 
     def _check(self) -> None:
         """Raise unless all fields are valid."""
         if self.protocol not in registry.CAMPAIGNS:
             known = ", ".join(registry.CAMPAIGNS)
             raise ParameterError(f"protocol must be one of {known}, got {self.protocol!r}.")
-        for name, most in (("users", LARGEST_INTEGER), ("expires", LAST_SECOND)):
-            object.__setattr__(self, name, check_count(name, getattr(self, name), most=most))
+        derive(self, users=check_count("users", self.users, most=LARGEST_INTEGER))
+        derive(self, expires=check_count("expires", self.expires, most=LAST_SECOND))
         if not isinstance(self.seed, bytes) or len(self.seed) != SEED_BYTES:
             raise ParameterError(f"seed must be {SEED_BYTES} bytes.")
         _check_parameters(self.parameters)
@@ -216,27 +214,17 @@ def _from_fields(fields: Fields) -> Manifest:
         raise ManifestError(f"the manifest must have the fields id, {', '.join(sorted(_FIELDS))}.")
     if fields["hash"] != HASH_NAME:
         raise ManifestError(f"hash must be {HASH_NAME}.")
-    protocol, epsilon, seed = fields["protocol"], fields["epsilon"], fields["seed"]
-    groups = fields["groups"]
-    if not isinstance(groups, list) or not isinstance(fields["parameters"], dict):
+    if not isinstance(fields["groups"], list) or not isinstance(fields["parameters"], dict):
         raise ManifestError("groups must be a list and parameters an object.")
-    if not isinstance(seed, str) or not all(
-        isinstance(fields[name], str) for name in ("protocol", "epsilon")
-    ):
+    if not all(isinstance(fields[name], str) for name in ("protocol", "epsilon", "seed")):
         raise ManifestError("protocol, epsilon and seed must be texts.")
-    if not re.fullmatch(r"[0-9a-f]{64}", seed, re.ASCII):
+    if not re.fullmatch(r"[0-9a-f]{64}", str(fields["seed"]), re.ASCII):
         raise ManifestError("seed must be 64 hexadecimal digits.")
+    given = {name: fields[name] for name in ("protocol", "epsilon", "users", "expires", "parameters")}
+    encoding = encodings.from_dict(fields["encoding"])
+    groups = tuple(Group.from_dict(group) for group in fields["groups"])
     make: Callable[..., Manifest] = Manifest
-    return make(
-        protocol,
-        encodings.from_dict(fields["encoding"]),
-        epsilon,
-        tuple(Group.from_dict(group) for group in groups),
-        fields["users"],
-        fields["expires"],
-        fields["parameters"],
-        bytes.fromhex(seed),
-    )
+    return make(**given, encoding=encoding, groups=groups, seed=bytes.fromhex(str(fields["seed"])))
 
 
 def _check_parameters(parameters: Mapping[str, object]) -> None:

@@ -34,6 +34,12 @@ class Part:
         return make(**written)
 
 
+def derive(value: object, **fields: object) -> None:
+    """Set fields of a frozen value that follow from others, while it is made."""
+    for name, field in fields.items():
+        object.__setattr__(value, name, field)
+
+
 Kind = TypeVar("Kind", bound=Part)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, Self, cast
 
 from hushcount.errors import ParameterError
-from hushcount.ldp.wire.parts import WIDEST_ITEM, Fields, Part, read_part
+from hushcount.ldp.wire.parts import WIDEST_ITEM, Fields, Part, derive, read_part
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, SIGN, WIDEST_HASH, PublicRandomness
 from hushcount.privacy import check_count
 
@@ -248,7 +248,7 @@ class CodeBit(Question):
         size = check_count("the number of columns", len(columns), most=MOST_COLUMNS)
         if size & (size - 1):
             raise ParameterError(f"the number of columns must be a power of two, got {size}.")
-        object.__setattr__(self, "columns", columns)
+        derive(self, columns=columns)
 
     @property
     def cell_bits(self) -> int:

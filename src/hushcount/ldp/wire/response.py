@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from hushcount.errors import ParameterError
 from hushcount.privacy import LARGEST_EPSILON, check_count, check_epsilon
@@ -131,6 +131,11 @@ class ResponseDistribution:
     symbols: int
     truthful: float
 
+    @classmethod
+    def of(cls, epsilon: str, symbol_bits: int) -> Self:
+        """Return the distribution of a response with this epsilon."""
+        return cls(1 << symbol_bits, response_probability(epsilon, symbol_bits) / ONE)
+
     @property
     def gain(self) -> float:
         """q p - 1: what a holder's report adds on average to the matches of its cell."""
@@ -166,10 +171,8 @@ class OracleError:
 
     def deviation(self, counts: Floats) -> Floats:
         """Return the standard deviation of the estimate of each count."""
-        import numpy as np
-
-        inside = np.clip(counts, 0, self.users)
-        return np.asarray(np.sqrt(self.response.variance(inside, self.users, self.asked) + self.collisions))
+        inside = counts.clip(0, self.users)
+        return (self.response.variance(inside, self.users, self.asked) + self.collisions) ** 0.5
 
     @property
     def of_absent(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hushcount.compiled.arrays import Counts
-from hushcount.hierarchies.sorted_leaves import LeafBatch
+from hushcount.hierarchies.base import LeafBatch
 from hushcount.mechanisms.base import Claim
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.hierarchy._kernels.walk import LEAF, ROWS, Leaves, Path, walk

@@ -25,7 +25,7 @@ from hushcount.releases.tree import TreeRelease, TreeRows
 from hushcount.shapes import NodeCounts, Public
 
 if TYPE_CHECKING:
-    from hushcount.hierarchies.sorted_leaves import UserLeafBatch
+    from hushcount.hierarchies.base import UserLeafBatch
 
 BY_LEVEL, TREE = "by level", "tree"
 

@@ -27,8 +27,7 @@ from hushcount.mechanisms.histograms.gaussian import CERTAIN, SAFETY, blocks, ro
 from hushcount.mechanisms.histograms.laplace import TOGETHER, ManyKeysMechanism, left_out
 from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise.bits import Bits
-from hushcount.noise.gaussian import LARGEST_SIGMA, DiscreteGaussian
-from hushcount.noise.gaussian_sum import GaussianSum
+from hushcount.noise.gaussian import LARGEST_SIGMA, DiscreteGaussian, GaussianSum
 from hushcount.noise.lattice import smallest_integer
 from hushcount.shapes import LimitedKeys, ManyKeys, Public, Shape
 

@@ -83,7 +83,7 @@ _TABLES = {
         max_events="count?",
     ),
     "local": _row(
-        "ldp.server.answers:LocalError",
+        "ldp.server.decoding:LocalError",
         error=("local-oracle", "local-median"),
         largest="float",
         rows="whole",
@@ -108,7 +108,7 @@ _TREES = {
 _PARTS = {
     "discrete-laplace": _row("noise.laplace:DiscreteLaplace", epsilon="number"),
     "discrete-gaussian": _row("noise.gaussian:DiscreteGaussian", sigma="number"),
-    "gaussian-sum": _row("noise.gaussian_sum:GaussianSum", own="number", shared="number"),
+    "gaussian-sum": _row("noise.gaussian:GaussianSum", own="number", shared="number"),
     "budget": _row("privacy:Budget", epsilon="float", delta="float"),
     "ppswor": _row("mechanisms.sampling.schemes:Ppswor", rate="float", power="float"),
     "pps": _row("mechanisms.sampling.schemes:Pps", rate="float", power="float"),

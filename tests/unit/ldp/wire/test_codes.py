@@ -10,7 +10,7 @@ import pytest
 from tests.ldp_reference import distance
 
 from hushcount.errors import ParameterError
-from hushcount.ldp.server.codewords import codewords, decode, signs
+from hushcount.ldp.protocols.bitstogram.decode import codewords, decode_soft, signs
 from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, codeword_bit, encode, masks
 
 
@@ -126,7 +126,7 @@ def test_every_pattern_of_two_errors_decodes(message):
     signals = np.repeat(signs(np.array([message])), len(patterns), axis=0).astype(np.float32)
     for row, places in enumerate(patterns):
         signals[row, list(places)] *= -1
-    messages, scores = decode(signals, MESSAGE_BITS, order=2)
+    messages, scores = decode_soft(signals, MESSAGE_BITS, order=2)
     assert np.all(messages[:, 0] == message)
     assert np.all(scores[:, 0] == [LENGTH - 2 * len(places) for places in patterns])
 
@@ -136,7 +136,7 @@ def test_patterns_of_three_errors_decode_at_order_three():
     signals = np.repeat(signs(np.array([12345])), 3000, axis=0).astype(np.float32)
     for row in signals:
         row[generator.sample(range(LENGTH), 3)] *= -1
-    assert np.all(decode(signals, MESSAGE_BITS, order=3)[0] == 12345)
+    assert np.all(decode_soft(signals, MESSAGE_BITS, order=3)[0] == 12345)
 
 
 def test_soft_decoding_beats_hard():
@@ -145,7 +145,7 @@ def test_soft_decoding_beats_hard():
     signals, clean = noisy(messages, 0.8, 8)
     errors = ((signals < 0) != (clean < 0)).sum(axis=1)
     assert 26 < errors.mean() < 29
-    soft = decode(signals, MESSAGE_BITS, order=2)[0][:, 0] == messages
+    soft = decode_soft(signals, MESSAGE_BITS, order=2)[0][:, 0] == messages
     within_radius = errors <= (distance(MESSAGE_BITS) - 2) // 2
     assert within_radius.mean() < 0.15
     assert soft.mean() > 0.85
@@ -155,7 +155,7 @@ def test_soft_decoding_beats_hard():
 def test_a_higher_order_finds_more():
     messages = np.random.default_rng(9).integers(0, 1 << MESSAGE_BITS, 1000)
     signals, _ = noisy(messages, 0.7, 10)
-    found = [(decode(signals, MESSAGE_BITS, order)[0][:, 0] == messages).mean() for order in range(4)]
+    found = [(decode_soft(signals, MESSAGE_BITS, order)[0][:, 0] == messages).mean() for order in range(4)]
     assert found == sorted(found)
     assert found[3] > found[0] + 0.3
 
@@ -163,8 +163,8 @@ def test_a_higher_order_finds_more():
 def test_fewer_bits_decode_in_more_noise():
     messages = np.random.default_rng(11).integers(0, 1 << 18, 1000)
     signals, _ = noisy(messages, 0.7, 12)
-    wide = decode(signals, MESSAGE_BITS, 3)[0][:, 0] == messages
-    assert (decode(signals, 18, 3)[0][:, 0] == messages).mean() > wide.mean() + 0.05
+    wide = decode_soft(signals, MESSAGE_BITS, 3)[0][:, 0] == messages
+    assert (decode_soft(signals, 18, 3)[0][:, 0] == messages).mean() > wide.mean() + 0.05
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
@@ -172,7 +172,7 @@ def test_decoding_against_all_codewords(order):
     """With eight bits every codeword can be tried: none has a larger correlation than is claimed."""
     signals, _ = noisy(np.random.default_rng(13).integers(0, 256, 200), 0.3, 14)
     everything = signals @ signs(np.arange(256)).T.astype(np.float32)
-    messages, scores = decode(signals, 8, order, best=3 if order else 1)
+    messages, scores = decode_soft(signals, 8, order, best=3 if order else 1)
     np.testing.assert_allclose(np.take_along_axis(everything, messages, axis=1), scores, atol=1e-3)
     assert np.all(np.diff(scores, axis=1) <= 0)
     assert np.all(scores[:, 0] <= everything.max(axis=1) + 1e-3)
@@ -181,12 +181,12 @@ def test_decoding_against_all_codewords(order):
 
 
 def test_list_of_candidates_is_distinct():
-    messages, _ = decode(noisy(np.arange(50), 0.1, 15)[0], 18, 2, best=8)
+    messages, _ = decode_soft(noisy(np.arange(50), 0.1, 15)[0], 18, 2, best=8)
     assert all(len(set(row)) == 8 for row in messages.tolist())
 
 
 def test_a_list_longer_than_what_is_tried():
-    messages, scores = decode(signs(np.array([3])).astype(np.float32), 5, order=0, best=2)
+    messages, scores = decode_soft(signs(np.array([3])).astype(np.float32), 5, order=0, best=2)
     assert messages[0, 0] == 3
     assert scores.tolist() == [[128.0, -np.inf]]
 
@@ -203,5 +203,5 @@ def test_a_list_longer_than_what_is_tried():
 )
 def test_refusals(arguments, sentence):
     with pytest.raises(ParameterError) as refusal:
-        decode(np.zeros((1, LENGTH), np.float32), *arguments)
+        decode_soft(np.zeros((1, LENGTH), np.float32), *arguments)
     assert str(refusal.value) == sentence

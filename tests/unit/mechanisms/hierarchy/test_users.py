@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import NotProvedError, ParameterError
+from hushcount.hierarchies.base import UserLeafBatch
 from hushcount.hierarchies.registry import parse_hierarchy
-from hushcount.hierarchies.sorted_leaves import UserLeafBatch
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.hierarchy.users import NodeError, NodeRelease

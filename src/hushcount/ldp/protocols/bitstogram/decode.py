@@ -2,29 +2,34 @@
 
 Each identifying question gives the likely values of one part of the items in every bucket. The values of all
 parts are combined to candidates, which the last question checks.
+
+Codewords are decoded by ordered statistics: trust the most reliable independent places, solve for the
+message, and try again with up to `order` of these places inverted. Hard decisions correct 21 errors of 128;
+this often finds the message behind 30 and more, because the wrong places tend to be the unreliable ones.
 Steps and limits: docs/ldp-bitstogram.md. Checked by: tests/acceptance/test_ldp_bitstogram.py
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
-from hushcount.compiled.arrays import Counts, Floats, Floats32, ItemWords, Mask
-from hushcount.ldp._kernels import combine as kernels
+from hushcount.compiled.arrays import Counts, Floats, Floats32, ItemWords, Mask, Signs, Words
+from hushcount.ldp._kernels import bitstogram as kernels
 from hushcount.ldp.protocols.bitstogram.evidence import Evidence, Located
 from hushcount.ldp.protocols.bitstogram.protocol import FALSE_VALUES, part_of, refuse_other_questions
-from hushcount.ldp.protocols.campaign import FALSE_ITEMS, upper_quantile
-from hushcount.ldp.server import codewords
-from hushcount.ldp.server.cells import bucket_of, cut, from_words, put_on_top, to_words
+from hushcount.ldp.protocols.campaign import noise_reach, upper_quantile
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
-from hushcount.ldp.server.tallies import QuestionTallies
+from hushcount.ldp.server.tallies import QuestionTallies, bucket_of, cut, from_words, put_on_top, to_words
+from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, encode
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.prefixes import count_prefixes
 from hushcount.ldp.wire.public_randomness import words_of
 from hushcount.ldp.wire.questions import Chunk, CodeBit, Question
+from hushcount.privacy import check_count
 
 ROUNDS = 4
 SLACK = 4.0  # standard deviations below the threshold at which an identifying question gives up a value
@@ -32,6 +37,7 @@ _COMPARED = 1 << 12  # codewords of 29 bits that soft decoding of order 3 compar
 CHECK_SLACK = 3.0  # the same for the check of whole items
 WIDEST = 256  # most combinations that one bucket gives
 ORDER, BEST = 3, 2  # of soft decoding: most places inverted, messages per bucket
+_WORD = (1 << 64) - 1
 
 
 def decode(collected: Collected, threshold: float | None) -> Found:
@@ -59,7 +65,7 @@ DECODER = Decoder(decode, lookups)
 def _noise(evidence: Evidence, encoding: Encoding) -> float:
     """Return the estimate that noise alone hardly gives to any of all items."""
     everything = count_prefixes(encoding, encoding.width)
-    return evidence.error(0.0).of_absent * upper_quantile(FALSE_ITEMS / everything)
+    return evidence.error(0.0).of_absent * noise_reach(everything)
 
 
 def heavy_items(evidence: Evidence, encoding: Encoding, threshold: float) -> tuple[ItemWords, Floats]:
@@ -123,7 +129,7 @@ def _unknown(words: ItemWords, known: ItemWords) -> ItemWords:
 def _accept(evidence: Evidence, words: ItemWords, threshold: float) -> tuple[Located, Floats]:
     """Return the items that pass the check after peeling, and their counts."""
     deviation = evidence.deviation_of(len(evidence.tallies) - 1, threshold)
-    by_chance = upper_quantile(FALSE_ITEMS / max(len(words), 1)) * deviation
+    by_chance = noise_reach(max(len(words), 1)) * deviation
     limits = (threshold, max(threshold - CHECK_SLACK * deviation, by_chance))
     located = evidence.locate(words[evidence.check(words) >= limits[1]])
     order, counts = evidence.peel(located, limits)
@@ -148,7 +154,7 @@ def likely_values(tallies: QuestionTallies, estimates: Floats32, least: float) -
     """
     bits = part_of(tallies.question, tallies.place.width)[1]
     if isinstance(tallies.question, CodeBit):
-        found, counts = codewords.decode(estimates[:, :, 0].T, bits, ORDER, BEST)
+        found, counts = decode_soft(estimates[:, :, 0].T, bits, ORDER, BEST)
         buckets, place = np.nonzero(counts >= least)
         values, scores = found[buckets, place], counts[buckets, place]
     else:
@@ -199,3 +205,40 @@ def valid(words: ItemWords, encoding: Encoding) -> Mask:
             fine &= ~ended | (symbols == 0)
             ended |= symbols == 0
     return fine
+
+
+@cache
+def _basis(bits: int) -> Words:
+    """Return for each message bit its codeword in two words, and the bit itself."""
+    rows = [(encode(1 << bit), 1 << bit) for bit in range(bits)]
+    return np.array([(word & _WORD, word >> 64, message) for word, message in rows], np.uint64)
+
+
+def decode_soft(signals: Floats32, bits: int, order: int = 2, best: int = 1) -> tuple[Counts, Floats32]:
+    """Return the most likely messages of `bits` bits for each row of 128 signals, and their correlations.
+
+    A signal is positive for a 0 and negative for a 1. A message that was not found has correlation -inf.
+    """
+    check_count("bits", bits, most=MESSAGE_BITS)
+    check_count("order", order, least=0, most=3)
+    rows = np.ascontiguousarray(signals, np.float32).reshape(-1, LENGTH)
+    messages = np.zeros((len(rows), check_count("best", best)), np.uint64)
+    scores = np.full(messages.shape, -np.inf, np.float32)
+    kernels.decode_ordered(rows, _basis(bits), order, messages, scores)
+    return messages.astype(np.int64), scores
+
+
+def codewords(messages: Counts) -> Words:
+    """Return the codewords of an array of messages, as rows of two words."""
+    basis = _basis(MESSAGE_BITS)
+    words = np.zeros((len(messages), 2), np.uint64)
+    for bit in range(MESSAGE_BITS):
+        chosen = ((messages >> bit) & 1).astype(bool)
+        words[chosen] ^= basis[bit, :2]
+    return words
+
+
+def signs(messages: Counts) -> Signs:
+    """Return +1 for each 0 and -1 for each 1 of every codeword: a signal without noise."""
+    packed = codewords(messages).view(np.uint8)
+    return (1 - 2 * np.unpackbits(packed, axis=1, bitorder="little").astype(np.int8)).astype(np.int8)

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.compiled.arrays import Cells, Counts, Floats, Floats32, ItemWords, Signs
-from hushcount.ldp._kernels import combine as kernels
-from hushcount.ldp.server.cells import cells_of
-from hushcount.ldp.server.frequency import FrequencyOracle
+from hushcount.ldp._kernels import bitstogram as kernels
+from hushcount.ldp.server.frequency import FrequencyOracle, locate
 from hushcount.ldp.server.tallies import QuestionTallies
 from hushcount.ldp.wire.questions import Chunk
 from hushcount.ldp.wire.response import OracleError, ResponseDistribution
@@ -67,7 +66,8 @@ class Evidence:
 
     def locate(self, words: ItemWords) -> Located:
         """Return where items lie in every table."""
-        return _located(self.tallies, words)
+        cells, signs = locate(self.tallies, words)
+        return Located(words, np.ascontiguousarray(cells.T), np.ascontiguousarray(signs.T))
 
     def estimates(self, located: Located) -> Floats:
         """Return for each item the estimate from all reports, and that from the last question alone."""
@@ -83,8 +83,8 @@ class Evidence:
 
     def check(self, words: ItemWords) -> Floats:
         """Return the estimates of items from the reports of the last question alone."""
-        located = _located(self.tallies[-1:], words)
-        sums = self._sum(self.tallies[-1], self.matches[-1], located.cells, located.signs)
+        cells, signs = locate(self.tallies[-1:], words)
+        sums = self._sum(self.tallies[-1], self.matches[-1], cells.T, signs.T)
         return sums * (self.reports / max(self.tallies[-1].reports, 1) / self.response.gain)
 
     def estimates_of(self, number: int, buckets: Counts | None = None) -> Floats32:
@@ -156,15 +156,3 @@ class Evidence:
         missing: Floats = np.asarray(np.linalg.solve(overlap.astype(np.float64), left), np.float64)
         self.remove(located, missing)
         return missing
-
-
-def _located(tallies: list[QuestionTallies], words: ItemWords) -> Located:
-    """Return the cells and signs of items in the tables of some questions."""
-    pairs = [
-        cells_of(question.question, question.at(table), words)
-        for question in tallies
-        for table in range(len(question.table_reports))
-    ]
-    cells = np.stack([cells for cells, _ in pairs], axis=1)
-    flips = np.stack([flips for _, flips in pairs], axis=1)
-    return Located(words, cells, 1 - 2 * flips.astype(np.int8))

@@ -17,14 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hushcount.errors import ManifestError, ParameterError
-from hushcount.ldp.protocols.campaign import (
-    FALSE_ITEMS,
-    CampaignPlan,
-    PlannedCampaign,
-    above,
-    threshold_of,
-    upper_quantile,
-)
+from hushcount.ldp.protocols import campaign
+from hushcount.ldp.protocols.campaign import CampaignPlan, PlannedCampaign, above, noise_reach, threshold_of
 from hushcount.ldp.wire.codes import MESSAGE_BITS, masks
 from hushcount.ldp.wire.groups import Group, whole_shares
 from hushcount.ldp.wire.manifest import Manifest
@@ -93,7 +87,7 @@ def chunked(width: int) -> Plan:
 
     def ask(lowest: int, bits: int) -> tuple[Question, float]:
         chunk = Chunk(CHUNK_BUCKET_BITS, width - lowest - bits, bits, 1, CHUNK_BUCKET_BITS)
-        return chunk, (MISSED + upper_quantile(FALSE_VALUES / (1 << bits))) ** 2
+        return chunk, (MISSED + campaign.upper_quantile(FALSE_VALUES / (1 << bits))) ** 2
 
     rest = parts_of(width - CHUNK_BUCKET_BITS, CHUNK_BITS) if width > NARROW else []
     return _plan("Bitstogram", width, WIDEST_CHUNKED, ask, rest)
@@ -187,7 +181,7 @@ def _plan(name: str, width: int, widest: int, ask: Ask, parts: list[tuple[int, i
         whole, candidates = Prefix(width, 1, width), 1 << width
     else:
         whole, candidates = Prefix(width, ROWS, CELL_BITS), CANDIDATES
-    asked.append((whole, (MISSED + upper_quantile(FALSE_ITEMS / candidates)) ** 2))
+    asked.append((whole, (MISSED + noise_reach(candidates)) ** 2))
     return Plan(tuple(question for question, _ in asked), tuple(need for _, need in asked))
 
 
@@ -246,8 +240,7 @@ class Bitstogram(BucketCampaign):
 
     def _groups(self, epsilon: str) -> tuple[Group, ...]:
         """Return one group, with a question for each chunk of an item."""
-        best = best_symbol_bits(float(epsilon))
-        bits = best if self.symbol_bits is None else self.symbol_bits
+        bits = best_symbol_bits(float(epsilon)) if self.symbol_bits is None else self.symbol_bits
         return self._asked(chunked(self.encoding.width), epsilon, bits)
 
 

@@ -2,19 +2,17 @@
 
 Bits that were decided one by one are decoded to the nearest codeword of all, for parts of at most 15 bits.
 Such messages lie in a code of distance 56 (wire/codes.py), so 27 wrong bits of 128 are corrected, more than
-the eighth that the paper requires. The lowest eight bits of a message are a constant and a linear function
-of the place, so for each value of the other bits one Hadamard transform compares with all of them.
+the eighth that the paper requires. A product of matrices compares many rows with all codewords at once.
 """
 
 from __future__ import annotations
-
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.compiled.arrays import Counts, Mask
 from hushcount.errors import ManifestError
+from hushcount.ldp.protocols.bitstogram.decode import signs
 from hushcount.ldp.protocols.bitstogram.protocol import parts_of
 from hushcount.ldp.protocols.paper.campaign import median_item
 from hushcount.ldp.protocols.paper.medians import MedianOracle, published, refuse_other_questions
@@ -25,10 +23,9 @@ from hushcount.ldp.protocols.paper.searches import (
     codeword_questions,
     tree_questions,
 )
-from hushcount.ldp.server.codewords import signs
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.server.tallies import QuestionTallies
-from hushcount.ldp.wire.codes import LENGTH, codeword_bit
+from hushcount.ldp.wire.codes import LENGTH
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.questions import Chunk, CodeBit
 from hushcount.privacy import check_count
@@ -74,7 +71,8 @@ def _decided(tally: QuestionTallies) -> npt.NDArray[np.int16]:
     return np.where(tables >= 0, 1, -1).astype(np.int16).transpose(0, 2, 1).reshape(-1, LENGTH)
 
 
-_COMPARED_BITS = 14  # 128 transforms of 128 places compare one row with all codewords of 15 bits
+_COMPARED_BITS = 14  # the work to compare one row with all codewords of 15 bits, as so many lookups
+_TOGETHER = 1 << 9  # rows that are compared with all codewords at once
 MOST_PREFIXES = 1 << 14  # followed from a level: those with the largest estimates
 
 
@@ -100,55 +98,18 @@ def _followed(oracle: MedianOracle, prefixes: list[int], shift: int, limit: floa
     return [prefixes[place] for place in order if estimates[place] >= limit]
 
 
-_LINEAR_BITS = 8
-_TOGETHER = 1 << 11
-Agreements = npt.NDArray[np.int16]
-
-
 def nearest(decided: npt.ArrayLike, bits: int) -> Counts:
     """Return the message of `bits` bits whose codeword differs least from each row of 128 signs."""
     check_count("bits", bits, most=MOST_PART_BITS)
-    columns = np.ascontiguousarray(np.asarray(decided, np.int16).reshape(-1, LENGTH).T)
-    found = np.zeros(columns.shape[1], np.int64)
-    for start in range(0, len(found), _TOGETHER):
-        part = slice(start, start + _TOGETHER)
-        found[part] = _nearest(columns[:, part], bits)
+    codewords = signs(np.arange(0, 1 << bits, 2)).astype(np.float32)  # bit 0 turns the signs around
+    rows = np.asarray(decided, np.float32).reshape(-1, LENGTH)
+    found = np.zeros(len(rows), np.int64)
+    for start in range(0, len(rows), _TOGETHER):
+        agreements = rows[start : start + _TOGETHER] @ codewords.T
+        best = np.abs(agreements).argmax(axis=1)
+        turned = np.take_along_axis(agreements, best[:, None], axis=1)[:, 0] < 0
+        found[start : start + _TOGETHER] = 2 * best | turned
     return found
-
-
-def _nearest(columns: Agreements, bits: int) -> Counts:
-    """Return the same for columns of signs, by the largest agreement with either sign."""
-    best = np.full(columns.shape[1], -1, np.int16)
-    found = np.zeros(columns.shape[1], np.int64)
-    messages = linear_messages()
-    known = messages < 1 << bits
-    for coset in range(1 << max(bits - _LINEAR_BITS, 0)):
-        high = coset << _LINEAR_BITS
-        agreements = _transform(columns * signs(np.array([high]))[0][:, None].astype(np.int16))[known]
-        better = np.flatnonzero(np.abs(agreements).max(axis=0) > best)
-        rows = np.abs(agreements[:, better]).argmax(axis=0)
-        chosen = agreements[rows, better]
-        best[better] = np.abs(chosen)
-        found[better] = high | messages[known][rows] | (chosen < 0)
-    return found
-
-
-def _transform(columns: Agreements) -> Agreements:
-    """Return the Hadamard transform along the first axis: row u is the agreement with (-1)^(u . place)."""
-    count = columns.shape[1]
-    for stage in range(7):
-        pairs = columns.reshape(-1, 2, 1 << stage, count)
-        columns = np.stack((pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]), axis=1)
-    return columns.reshape(LENGTH, count)
-
-
-@cache
-def linear_messages() -> Counts:
-    """Return for each u the message without constant whose codeword has the bit u . place at each place."""
-    messages = np.zeros(LENGTH, np.int64)
-    for message in range(0, 1 << _LINEAR_BITS, 2):
-        messages[sum(codeword_bit(message, 1 << bit) << bit for bit in range(7))] = message
-    return messages
 
 
 def _tree_lookups(manifest: Manifest) -> int:

@@ -22,8 +22,9 @@ from hushcount.compiled.arrays import Floats, ItemWords
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp import registry
 from hushcount.ldp.protocols.paper.campaign import WIDEST_LISTED
-from hushcount.ldp.server.cells import cells_of, to_words
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
+from hushcount.ldp.server.frequency import matches_of
+from hushcount.ldp.server.tallies import to_words
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import ALL_SHARES
 from hushcount.ldp.wire.manifest import Manifest
@@ -98,12 +99,9 @@ class MedianOracle:
 
     def rows(self, words: ItemWords) -> Floats:
         """Return the estimates of every row, each unbiased."""
-        found = np.empty((self.tally.question.rows, len(words)))
-        for row in range(len(found)):
-            cells, flips = cells_of(self.tally.question, self.tally.at(row), words)
-            found[row] = self.tally.matches[row, cells] * (1 - 2 * flips.astype(np.int64))
         chance = self.tally.question.background
-        return np.asarray((self.scale * found - chance * self.reports) / (1 - chance), np.float64)
+        matches = matches_of(self.tally, words)
+        return np.asarray((self.scale * matches - chance * self.reports) / (1 - chance), np.float64)
 
     def estimate(self, values: Sequence[int]) -> Floats:
         """Return the medians over the rows, for encoded items."""
@@ -136,15 +134,10 @@ def published(collected: Collected, candidates: Iterable[int], limit: float) -> 
     encoding, oracle = collected.manifest.encoding, whole_items(collected)
     values = sorted(set(candidates))
     estimates = oracle.estimate(values)
-    kept = _items_above(encoding, values, estimates, limit)
-    return Found([values[place] for place in kept], estimates[kept], oracle.error(), limit)
-
-
-def _items_above(encoding: Encoding, values: Sequence[int], estimates: Floats, limit: float) -> list[int]:
-    """Return the places of the values that are items and reach the limit, largest first."""
     above = np.flatnonzero(estimates >= limit)
     order = above[np.argsort(-estimates[above], kind="stable")]
-    return [int(place) for place in order if encoding.decode(values[place]) is not None]
+    kept = [int(place) for place in order if encoding.decode(values[place]) is not None]
+    return Found([values[place] for place in kept], estimates[kept], oracle.error(), limit)
 
 
 def refuse_other_questions(manifest: Manifest, expected: Sequence[Sequence[Question]]) -> None:

@@ -12,26 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hushcount.errors import ManifestError
-from hushcount.ldp.protocols.campaign import (
-    FALSE_ITEMS,
-    CampaignPlan,
-    PlannedCampaign,
-    above,
-    threshold_of,
-    upper_quantile,
-)
+from hushcount.ldp.protocols import campaign
+from hushcount.ldp.protocols.campaign import CampaignPlan, PlannedCampaign, above, noise_reach, threshold_of
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import Group, whole_shares
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.prefixes import count_prefixes
-from hushcount.ldp.wire.questions import Prefix, Question, TaggedPrefix
+from hushcount.ldp.wire.questions import Prefix, TaggedPrefix
 from hushcount.ldp.wire.response import (
-    ONE,
     ResponseDistribution,
     best_symbol_bits,
     check_symbol_bits,
     epsilon_text,
-    response_probability,
 )
 from hushcount.privacy import check_count
 
@@ -96,7 +88,7 @@ class TreePlan(CampaignPlan):
     @property
     def noise_limit(self) -> float:
         """The estimate below which nothing is published, because noise alone would reach it too often."""
-        return self.deviation * upper_quantile(FALSE_ITEMS / self.levels[-1].candidates)
+        return self.deviation * noise_reach(self.levels[-1].candidates)
 
 
 def choose_cuts(width: int, symbol_bits: int) -> tuple[int, ...]:
@@ -126,12 +118,12 @@ def plan_tree(
     """Return the plan of a campaign; the parameters are those of `TreeHist`."""
     text = epsilon_text(epsilon)
     bits = best_symbol_bits(float(text)) if symbol_bits is None else check_symbol_bits(symbol_bits)
-    response = ResponseDistribution(1 << bits, response_probability(text, bits) / ONE)
+    response = ResponseDistribution.of(text, bits)
     people = check_count("users", users)
     cuts = choose_cuts(encoding.width, encoding.symbol_bits)
     levels = _levels(encoding, cuts)
     deviation = math.sqrt(people * response.absent)
-    last = MARGIN + upper_quantile(FALSE_ITEMS / levels[-1].candidates)
+    last = MARGIN + noise_reach(levels[-1].candidates)
     pruning = math.sqrt(sum(level.deviations**2 for level in levels[:-1]))
     least = deviation * max(last, pruning / math.sqrt(_MOST_PREFIX_SHARE))
     wanted = threshold_of(threshold, least, people)
@@ -148,7 +140,7 @@ def _levels(encoding: Encoding, cuts: Sequence[int]) -> list[Level]:
     for number, bits in enumerate(cuts[:-1]):
         kept = min(KEPT / candidates, 0.5) if number == 0 else CHILDREN_KEPT
         question = TaggedPrefix(bits, tag_bits, PREFIX_ROWS, min(PREFIX_CELL_BITS, bits + tag_bits - 1))
-        levels.append(Level(question, candidates, MARGIN + upper_quantile(kept)))
+        levels.append(Level(question, candidates, MARGIN + campaign.upper_quantile(kept)))
         candidates = 2 * KEPT * valid[number + 1] / valid[number]
     width = cuts[-1]
     whole = Prefix(width, 1, width) if width <= WIDEST_TABLE else Prefix(width, ITEM_ROWS, CELL_BITS)
@@ -214,22 +206,17 @@ class TreeHist(PlannedCampaign):
 
 def levels_of(manifest: Manifest) -> tuple[tuple[TaggedPrefix, ...], Prefix]:
     """Return the questions about prefixes, shortest first, and the one about whole items, or raise."""
-    questions = manifest.groups[0].questions
-    *prefixes, last = questions
+    *prefixes, last = manifest.groups[0].questions
     tagged = tuple(question for question in prefixes if isinstance(question, TaggedPrefix))
     lengths = [question.bits for question in tagged]
     tags = {question.tag_bits for question in tagged}
     complete = len(manifest.groups) == 1 and len(tagged) == len(prefixes) and len(tags) <= 1
     complete = complete and max(tags, default=0) <= MOST_TAG_BITS
-    if not complete or lengths != sorted(set(lengths)) or not _is_whole(last, manifest.encoding.width):
+    whole = isinstance(last, Prefix) and last.bits == manifest.encoding.width and not last.signed
+    if not complete or not whole or lengths != sorted(set(lengths)):
         raise ManifestError(
             "the questions of tree_hist must ask for prefixes, shortest first and with tags of one length"
             f" of at most {MOST_TAG_BITS} bits, and then for the whole item."
         )
     assert isinstance(last, Prefix)
     return tagged, last
-
-
-def _is_whole(question: Question, width: int) -> bool:
-    """Return whether a question asks for the whole item without signs."""
-    return isinstance(question, Prefix) and question.bits == width and not question.signed

@@ -8,6 +8,7 @@ Checked by: tests/unit/ldp/protocols/tree_hist/test_search.py, tests/acceptance/
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,18 +17,16 @@ import numpy as np
 
 from hushcount.compiled.arrays import Counts, ItemWords, Nonces, Tables
 from hushcount.ldp._kernels.search import search
-from hushcount.ldp.protocols.campaign import FALSE_ITEMS, upper_quantile
+from hushcount.ldp.protocols.campaign import noise_reach, upper_quantile
 from hushcount.ldp.protocols.tree_hist.protocol import KEPT, MARGIN, levels_of
-from hushcount.ldp.server.cells import to_words
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.server.frequency import FrequencyOracle, peel
-from hushcount.ldp.server.tallies import QuestionTallies
+from hushcount.ldp.server.tallies import QuestionTallies, to_words
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.prefixes import State, count_prefixes, state_of, suffixes
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, words_of
 from hushcount.ldp.wire.questions import Prefix, TaggedPrefix
-from hushcount.ldp.wire.response import ResponseDistribution
 
 MOST_NODES = 1 << 16  # tagged prefixes kept at a level: those with the largest sums
 MOST_ITEMS = 1 << 14
@@ -36,19 +35,6 @@ _OWN_MARGIN = 3.5  # standard deviations below the threshold at which the last l
 _DROPPED = int(np.iinfo(np.int64).min)  # marks a tag that was not kept
 _Oracle = tuple[Tables, Nonces, np.uint64]  # matches by row and cell, factors of the rows, shift
 _Hits = tuple[Counts, Nonces, Counts]  # nodes, suffixes and sums of what was found
-
-
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """From counts to matches: the sum of matches over `asked` reports for an item with a given count."""
-
-    response: ResponseDistribution
-    users: int
-
-    def cut(self, count: float, asked: float, deviations: float) -> int:
-        """Return the sum so many standard deviations of noise below that of an item with the count."""
-        mean = self.response.gain * count * asked / self.users
-        return math.ceil(mean - deviations * math.sqrt(asked * (self.response.symbols - 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +68,6 @@ class _Earlier(NamedTuple):
     factor: np.uint64
     shift: np.uint64
 
-    @classmethod
-    def of_nodes(cls, nodes: _Nodes) -> _Earlier:
-        """Return the sums of nodes that have one tag each: it is that of all their children."""
-        sums = nodes.sums.sum(axis=0)[:, None]
-        return cls(sums, np.zeros(len(sums), np.uint64), np.uint64(0), np.uint64(63))
-
 
 def decode(collected: Collected, threshold: float | None) -> Found:
     """Return the items whose estimate reaches the threshold, and what noise alone hardly reaches."""
@@ -95,7 +75,7 @@ def decode(collected: Collected, threshold: float | None) -> Found:
     tallies = collected.groups[0]
     oracle = FrequencyOracle(tallies, collected.reports)
     everything = count_prefixes(manifest.encoding, manifest.encoding.width)
-    noise = oracle.error().of_absent * upper_quantile(FALSE_ITEMS / everything)
+    noise = oracle.error().of_absent * noise_reach(everything)
     limit = max(limit_of(collected, threshold), noise)
     candidates = _Search(collected, limit).items()
     values, estimates, error = peel(oracle, candidates, limit)
@@ -105,22 +85,23 @@ def decode(collected: Collected, threshold: float | None) -> Found:
 def lookups(manifest: Manifest) -> int:
     """Return about how many cells the search looks up, if as many prefixes are kept as planned."""
     tagged, last = levels_of(manifest)
-    encoding, tags = manifest.encoding, 1 << tagged[0].tag_bits if tagged else 1
+    tags = 1 << tagged[0].tag_bits if tagged else 1
     rows = [*(question.rows for question in tagged), 1 + last.rows // tags]  # few whole items have the tag
-    ends = [*(question.bits for question in tagged), last.bits]
-    counts = [count_prefixes(encoding, bits) for bits in ends]
-    total = tags * counts[0] * rows[0]
-    for level in range(1, len(ends)):
-        total += KEPT * (counts[level] // counts[level - 1] + 1) * rows[level]
-    return total
+    _, *counts = _prefixes(manifest)
+    children = [KEPT * (more // fewer + 1) for fewer, more in pairwise(counts)]
+    return sum(map(operator.mul, [tags * counts[0], *children], rows))
 
 
 def listed(manifest: Manifest) -> int:
     """Return about how many ways to continue a prefix are listed at once, at the level with most of them."""
+    return max(-(-more // fewer) for fewer, more in pairwise(_prefixes(manifest)))
+
+
+def _prefixes(manifest: Manifest) -> list[int]:
+    """Return how many valid prefixes there are at the root and at every level."""
     tagged, last = levels_of(manifest)
     ends = [*(question.bits for question in tagged), last.bits]
-    counts = [1, *(count_prefixes(manifest.encoding, bits) for bits in ends)]
-    return max(-(-more // fewer) for fewer, more in pairwise(counts))
+    return [1, *(count_prefixes(manifest.encoding, bits) for bits in ends)]
 
 
 DECODER = Decoder(decode, lookups, listed)
@@ -136,7 +117,7 @@ class _Search:
         self.questions: tuple[TaggedPrefix | Prefix, ...] = (*self.tagged, last)
         self.tallies = collected.groups[0]
         self.limit = limit
-        self.scale = _Scale(self.tallies[0].response, collected.reports)
+        self.users = collected.reports
 
     def items(self) -> list[int]:
         """Return encoded items whose matches come near the limit."""
@@ -147,19 +128,27 @@ class _Search:
         found = self._whole(nodes) if self.tagged else self._children(0, nodes)
         return found.largest(MOST_ITEMS).prefixes
 
+    def _cut(self, count: float, asked: float, deviations: float) -> int:
+        """Return the sum of matches, over `asked` reports, that an item with the count hardly stays below.
+
+        It is so many standard deviations of noise below the expected sum.
+        """
+        response = self.tallies[0].response
+        mean = response.gain * count * asked / self.users
+        return math.ceil(mean - deviations * math.sqrt(asked * (response.symbols - 1)))
+
     def _cuts(self, number: int, head: int, margins: tuple[float, float]) -> tuple[int, ...]:
         """Return, for a level, the rows looked at first and the cuts that the kernel needs."""
         asked = [tally.reports for tally in self.tallies[: number + 1]]
         rows = self.questions[number].rows
         looked = asked[-1] * head / rows
         own, together = margins
-        cut = self.scale.cut
         return (
             head,
-            cut(self.limit, looked, own + 1),
-            cut(self.limit, sum(asked), together),
-            cut(self.limit, asked[-1], own),
-            cut(self.limit * (1 - 1 / rows), asked[-1], own + 1) if rows > 1 else _DROPPED,
+            self._cut(self.limit, looked, own + 1),
+            self._cut(self.limit, sum(asked), together),
+            self._cut(self.limit, asked[-1], own),
+            self._cut(self.limit * (1 - 1 / rows), asked[-1], own + 1) if rows > 1 else _DROPPED,
         )
 
     def _children(self, number: int, nodes: _Nodes) -> _Nodes:
@@ -173,7 +162,10 @@ class _Search:
             int(tag) << question.bits | prefix << (question.bits - nodes.bits)
             for prefix, tag in zip(nodes.prefixes, nodes.tags, strict=True)
         ]
-        found = self._found(number, nodes, keys, _Earlier.of_nodes(nodes), cuts)
+        # Every node has one tag, which is that of all its children: with these numbers the tag of each is 0.
+        no_bases = np.zeros(len(keys), np.uint64)
+        earlier = _Earlier(nodes.sums.sum(axis=0)[:, None], no_bases, np.uint64(0), np.uint64(63))
+        found = self._found(number, nodes, keys, earlier, cuts)
         return self._consistent(found).largest(MOST_NODES)
 
     def _found(
@@ -195,7 +187,7 @@ class _Search:
         """Return cuts of the first level that noise alone does not pass too often, whatever the limit."""
         head, first_cut, cut, own_cut, trimmed_cut = cuts
         z = upper_quantile(min(_MOST_BY_NOISE / candidates, 0.5))
-        least = self.scale.cut(0.0, self.tallies[0].reports, -z)
+        least = self._cut(0.0, self.tallies[0].reports, -z)
         return head, first_cut, max(cut, least), max(own_cut, least), trimmed_cut
 
     def _consistent(self, nodes: _Nodes) -> _Nodes:
@@ -207,7 +199,7 @@ class _Search:
         levels = len(nodes.sums)
         for first in range(1, levels - 1):
             asked = sum(tally.reports for tally in self.tallies[first:levels])
-            fits &= nodes.sums[first:].sum(axis=0) >= self.scale.cut(self.limit, asked, MARGIN)
+            fits &= nodes.sums[first:].sum(axis=0) >= self._cut(self.limit, asked, MARGIN)
         return nodes if fits.all() else nodes.take(np.flatnonzero(fits))
 
     def _whole(self, nodes: _Nodes) -> _Nodes:
@@ -278,9 +270,10 @@ def _run(oracle: _Oracle, nodes: tuple[object, ...], tails: Nonces, cuts: tuple[
 
 def _grown(nodes: _Nodes, found: list[_Hits], step: int) -> _Nodes:
     """Return the children found, with the tags and sums of their nodes and the sums of the new level."""
-    chosen = np.concatenate([part[0] for part in found]) if found else np.empty(0, np.int64)
-    tails = [int(tail) for part in found for tail in part[1]]
-    own = np.concatenate([part[2] for part in found]) if found else np.empty(0, np.int64)
+    nothing = np.empty(0, np.int64)
+    chosen = np.concatenate([nothing, *(nodes for nodes, _, _ in found)])
+    tails = [int(tail) for _, tails, _ in found for tail in tails]
+    own = np.concatenate([nothing, *(sums for _, _, sums in found)])
     prefixes = [nodes.prefixes[node] << step | tail for node, tail in zip(chosen, tails, strict=True)]
     sums = np.concatenate((nodes.sums[:, chosen], own[None]))
     return _Nodes(nodes.bits + step, prefixes, nodes.tags[chosen], sums)

@@ -9,7 +9,7 @@ from tests.ldp_population import answered, assert_found, random_words, zipf
 
 from hushcount import ldp
 from hushcount.errors import ManifestError, ParameterError
-from hushcount.ldp.protocols.bitstogram.decode import items, likely_values
+from hushcount.ldp.protocols.bitstogram.decode import decode_soft, items, likely_values, signs
 from hushcount.ldp.protocols.bitstogram.protocol import (
     BitstogramBinary,
     coded,
@@ -17,8 +17,7 @@ from hushcount.ldp.protocols.bitstogram.protocol import (
     part_of,
     refuse_other_questions,
 )
-from hushcount.ldp.server.cells import bucket_of, from_words, to_words
-from hushcount.ldp.server.codewords import decode, signs
+from hushcount.ldp.server.tallies import bucket_of, from_words, to_words
 from hushcount.ldp.wire.codes import codeword_bit
 from hushcount.ldp.wire.questions import CodeBit, Prefix
 
@@ -65,7 +64,7 @@ def test_the_need_of_a_message(bits):
     found = []
     for energy in (need, need * 2 / 3):
         signals = (math.sqrt(energy / 128) * signs(messages) + noise).astype(np.float32)
-        found.append((decode(signals, bits, 3)[0][:, 0] == messages).mean())
+        found.append((decode_soft(signals, bits, 3)[0][:, 0] == messages).mean())
     assert found[0] >= 0.98
     assert found[1] < found[0] - 0.01
 

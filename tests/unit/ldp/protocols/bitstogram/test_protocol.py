@@ -12,15 +12,15 @@ from tests.ldp_population import answered, assert_found, pure_reports, random_wo
 
 from hushcount import ldp
 from hushcount.errors import DataError, ManifestError, ParameterError
-from hushcount.ldp._kernels import combine as kernels
+from hushcount.ldp._kernels import bitstogram as kernels
 from hushcount.ldp.protocols.bitstogram import decode as decoder
 from hushcount.ldp.protocols.bitstogram.decode import Lists, combine, items, valid
 from hushcount.ldp.protocols.bitstogram.evidence import Evidence
 from hushcount.ldp.protocols.bitstogram.protocol import Bitstogram, chunked, divide, part_of
 from hushcount.ldp.protocols.campaign import zipf_counts
 from hushcount.ldp.server.aggregator import Aggregator
-from hushcount.ldp.server.cells import bucket_of, from_words, to_words
 from hushcount.ldp.server.frequency import FrequencyOracle
+from hushcount.ldp.server.tallies import bucket_of, from_words, to_words
 from hushcount.ldp.wire.questions import Chunk, Prefix
 
 WORDS = ldp.Words(string.ascii_lowercase, 6)

@@ -9,7 +9,7 @@ from tests.unit.ldp.protocols.paper.paper_cases import COUNTS, EXPIRES, HEAVY, U
 from hushcount import ldp
 from hushcount.errors import ParameterError
 from hushcount.ldp.protocols.paper.medians import whole_items
-from hushcount.ldp.server.cells import to_words
+from hushcount.ldp.server.tallies import to_words
 from hushcount.ldp.wire.questions import Prefix
 
 

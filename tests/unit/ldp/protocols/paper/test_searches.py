@@ -19,13 +19,13 @@ from tests.unit.ldp.protocols.paper.paper_cases import COUNTS, EXPIRES, HEAVY, U
 from hushcount import ldp
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp.client.client import assigned
+from hushcount.ldp.protocols.bitstogram.decode import signs
 from hushcount.ldp.protocols.bitstogram.protocol import parts_of
 from hushcount.ldp.protocols.paper import decode
 from hushcount.ldp.protocols.paper.campaign import epsilon_part
 from hushcount.ldp.protocols.paper.decode import decode_bits, nearest
 from hushcount.ldp.protocols.paper.medians import MedianOracle
 from hushcount.ldp.protocols.paper.searches import MOST_PART_BITS
-from hushcount.ldp.server.codewords import signs
 from hushcount.ldp.wire.codes import LENGTH, encode
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix

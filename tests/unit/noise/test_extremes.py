@@ -11,9 +11,17 @@ from scipy import stats
 from tests.seeded_bits import DictatedBits, SeededBits
 
 from hushcount.noise import extremes
-from hushcount.noise.binomial import BinomialDistribution, binomial
 from hushcount.noise.expansions import exp_interval
-from hushcount.noise.extremes import WHOLE, TailCut, all_draws, largest_draws, uniforms, wanted_above
+from hushcount.noise.extremes import (
+    WHOLE,
+    BinomialDistribution,
+    TailCut,
+    all_draws,
+    binomial,
+    largest_draws,
+    uniforms,
+    wanted_above,
+)
 from hushcount.noise.laplace import DiscreteLaplace
 
 
@@ -112,7 +120,7 @@ def test_the_probability_of_a_cut(level, part):
 def test_draws_above_a_cut_have_the_law_above_it(part):
     epsilon = Fraction(1, 2)
     law, cut = DiscreteLaplace(epsilon), TailCut(epsilon, 3, part)
-    values, tags = cut.draws(20_000, None, SeededBits(8))
+    values, tags = cut.draws(20_000, SeededBits(8))
     assert cut.above(values, tags).all()
     above = cut.probability(64)[0] / 2**64
     pmf = np.array([float(law.pmf(value)) for value in range(3, 40)]) / above

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from hushcount.hierarchies.base import first_below
 from hushcount.hierarchies.registry import parse_hierarchy
-from hushcount.hierarchies.sorted_leaves import first_below
 
 
 def found(name, keys, begins):

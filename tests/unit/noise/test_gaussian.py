@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hushcount.noise.gaussian import DiscreteGaussian
-from hushcount.noise.gaussian_sum import GaussianSum
+from hushcount.noise.gaussian import DiscreteGaussian, GaussianSum
 
 
 @pytest.mark.parametrize(("own", "shared"), [(0.7, 0.4), (3.0, 0.3), (2.1, 14.0), (9.0, 2.5), (1.2, 1.2)])
