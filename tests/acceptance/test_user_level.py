@@ -72,7 +72,7 @@ def test_events_of_users(capfd):
         ),
         (
             ["--engine", "spark", *USER, "--max-keys", "2", "--row-id", "key"],
-            "Rows are assigned to shards by one rule, got user and row_id.",
+            "Rows are assigned to shards by one rule, got user and --row-id.",
         ),
         (
             ["--engine", "spark", "--checkpoint", "run.hc"],
