@@ -18,10 +18,12 @@ from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.run import Ask, Run, check_length
 from hushcount.jobs.settings import TreeSettings
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
+from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.mechanisms.hierarchy.users import NodeRelease
 from hushcount.mechanisms.histograms.gaussian import CERTAIN
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS, Counted
+from hushcount.releases.tree import TreeRelease
 from hushcount.shapes import LeafCounts, NodeCounts, Public
 from hushcount.sketches.leaves import leaf_batches
 from hushcount.sketches.users import UserRows, WaitingRows
@@ -30,8 +32,6 @@ from hushcount.sources.source import Batch, Source
 from hushcount.sources.wrapped import WrappedSource
 
 if TYPE_CHECKING:
-    from hushcount.mechanisms.hierarchy.tree import TreeMechanism
-    from hushcount.releases.tree import TreeRelease
     from hushcount.sketches.levels import HierarchySketch
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from hushcount import signals
 from hushcount.errors import DataError, NotProvedError, ParameterError
@@ -25,6 +25,7 @@ from hushcount.privacy import EVENT, USER
 from hushcount.releases.accuracy import EVENTS
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
+from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views.report_files import write_files
 from hushcount.shapes import ExactCounts, LevelCounters, Shape, Sketch
 from hushcount.sketches import kinds
@@ -36,9 +37,6 @@ from hushcount.sketches.kinds import load_with_position
 from hushcount.sketches.levels import HierarchySketch
 from hushcount.sketches.merged import HeldSketch
 from hushcount.sources.wrapped import BoundedSource, check_keys
-
-if TYPE_CHECKING:
-    from hushcount.releases.tree import TreeRelease
 
 
 def write_sketch(

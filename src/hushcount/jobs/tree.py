@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
@@ -20,10 +20,8 @@ from hushcount.jobs.users import UserSettings
 from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
+from hushcount.releases.tree import TreeRelease
 from hushcount.sketches.levels import HierarchySketch
-
-if TYPE_CHECKING:
-    from hushcount.releases.tree import TreeRelease
 
 COUNTERS = 16384
 

@@ -13,11 +13,11 @@ from hushcount.errors import ParameterError, cannot_read
 from hushcount.files.atomic import check_writable
 from hushcount.ldp import registry
 from hushcount.ldp.wire import encodings
+from hushcount.ldp.wire.encodings import Encoding
 from hushcount.privacy import check_count
 
 if TYPE_CHECKING:
     from hushcount.ldp.protocols.campaign import Campaign, Quality
-    from hushcount.ldp.wire.encodings import Encoding
 
 __all__ = ["Campaign", "CampaignSettings", "Quality", "encoding_of", "expected_quality", "new_campaign"]
 

@@ -13,6 +13,7 @@ from hushcount.files.atomic import atomic_file, check_writable, refuse_same
 from hushcount.jobs.ldp.campaigns import CampaignSettings, encoding_of
 from hushcount.jobs.ldp.collection import report_form
 from hushcount.ldp.wire import encodings
+from hushcount.ldp.wire.encodings import Encoding
 from hushcount.secure import fresh_key
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from hushcount.jobs.request import Progress, Request
     from hushcount.ldp.client.simulation import Comparison, HeldItems
-    from hushcount.ldp.wire.encodings import Encoding
     from hushcount.ldp.wire.manifest import Manifest
     from hushcount.releases.release import Release
 

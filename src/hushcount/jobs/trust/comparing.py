@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from hushcount.ldp.wire.manifest import Manifest
 from hushcount.privacy import Guarantee
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
+from hushcount.releases.stored.documents import Stored
 from hushcount.releases.stored.exact import Plain, number_plain, text_from, whole_from
 from hushcount.releases.stored.guarantees import guarantee_plain
 from hushcount.releases.stored.models import model_plain, values_plain
 from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views.report_facts import ENTRY
-
-if TYPE_CHECKING:
-    from hushcount.releases.stored.documents import Stored
 
 Model = Mapping[str, Plain]
 DRAWN = ("floor", "floors", "domain")  # of an error model: noisy, or a list of keys that the file names only

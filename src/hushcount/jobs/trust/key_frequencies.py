@@ -100,7 +100,6 @@ def spectrum_of(expected: KeyFrequencies, rows: int) -> Spectrum:
 
 def _counts(expected: KeyFrequencies) -> Floats:
     """Return the counts of a sample or of an earlier release."""
-    from hushcount.releases.release import Release
     from hushcount.releases.stored.reading import read_release
 
     if isinstance(expected, str) and not expected.endswith(".json"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from hushcount import signals
 from hushcount.accounting.chain import question_hash
+from hushcount.accounting.charges import Event
 from hushcount.accounting.ledger import Ledger
 from hushcount.accounting.runs import Answer, Preview, Reservation, RunPlan
 from hushcount.accounting.windows import TimeWindow, window_of
@@ -16,10 +17,9 @@ from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.keys.domains import KnownKeys
 from hushcount.keys.times import TimeColumn
+from hushcount.privacy import PrivacyUnit
 
 if TYPE_CHECKING:
-    from hushcount.accounting.charges import Event
-    from hushcount.privacy import PrivacyUnit
     from hushcount.releases.stored.documents import Stored
 
 

@@ -5,7 +5,12 @@ sketches in one of the states S1 to S6. With j levels in which a count or the fl
 
     HS <= HS_(1+j)(epsilon) + j P[1 + z1 - z0 >= G] + (height - j) P[max(1 + z1 - z0, z2 - z0) >= G],
 
-HS_i the divergence of i counts that change by 1. Derivation: docs/proofs/hierarchy/streaming.md.
+HS_i the divergence of i counts that change by 1.
+
+For discrete Laplace noise the HS_i are exact, because the privacy loss of one count has only two values. Let
+Z be DLap(rate) on the integers, a = exp(-rate). The loss log P[Z = z] - log P[Z = z + 1] is +rate for z >= 0,
+with probability 1 / (1 + a), and -rate for z < 0. So the loss of several counts that each change by 1, with
+independent noise, is binomial. Derivations: docs/proofs/hierarchy/streaming.md.
 """
 
 from __future__ import annotations
@@ -18,7 +23,6 @@ from functools import lru_cache
 import numpy as np
 
 from hushcount.accounting.charges import Normal, Response
-from hushcount.accounting.composition import laplace_divergences, largest_rate, rounded_down
 from hushcount.accounting.zcdp import zcdp_sigma
 from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
@@ -187,3 +191,46 @@ def _tried(epsilon: float, delta: float, height: int) -> Iterator[LevelNoise]:
         return
     for raised in gaussian.RAISES:
         yield GaussianLevels(gaussian.rounded_up(least * raised))
+
+
+def laplace_divergences(most: int, rate: float, epsilon: float) -> Floats:
+    """Return HS at epsilon of 0, 1, ..., `most` counts that each change by 1 under independent DLap(rate).
+
+    >>> laplace_divergences(2, 0.5, 1.0).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    steps = np.arange(most + 1)[:, None]
+    ups = np.arange(most + 1)[None, :]
+    loss = (2 * ups - steps) * rate
+    excess = np.where(ups <= steps, -np.expm1(np.minimum(epsilon - loss, 0.0)), 0.0)
+    return np.asarray((np.exp(_log_binomial(most, rate)) * excess).sum(axis=1))
+
+
+def largest_rate(steps: int, epsilon: float, delta: float) -> float:
+    """Return the largest rate up to epsilon (of 40 bits) at which `steps` counts may change by 1.
+
+    >>> largest_rate(4, 1.0, 0.0)
+    0.25
+    """
+    low, high = rounded_down(epsilon / steps), epsilon
+    while high - low > low * 2.0**-36:
+        middle = (low + high) / 2
+        low, high = (
+            (low, middle) if laplace_divergences(steps, middle, epsilon)[-1] > delta else (middle, high)
+        )
+    return rounded_down(low)
+
+
+def rounded_down(rate: float) -> float:
+    """Return a rate with 40 binary digits: a few of them add up without rounding."""
+    mantissa, exponent = math.frexp(rate)
+    return math.ldexp(math.floor(math.ldexp(mantissa, 40)), exponent - 40)
+
+
+def _log_binomial(most: int, rate: float) -> Floats:
+    """Return log P[ups of steps] in row `steps`, column `ups`; only columns up to `steps` mean anything."""
+    factorial = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, most + 1)))))
+    steps, ups = np.arange(most + 1)[:, None], np.arange(most + 1)[None, :]
+    downs = np.maximum(steps - ups, 0)
+    ways = factorial[steps] - factorial[ups] - factorial[downs]
+    return np.asarray(ways - steps * math.log1p(math.exp(-rate)) - downs * rate)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from hushcount.accounting.composition import laplace_divergences, largest_rate, rounded_down
+from hushcount.mechanisms.hierarchy.levels import laplace_divergences, largest_rate, rounded_down
 from hushcount.noise.laplace import DiscreteLaplace
 
 
