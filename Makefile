@@ -4,6 +4,7 @@
 # make soak   real runs under random signals for five minutes (SECONDS=n for another time)
 # make lint   style, format and types
 # make bench  speed and memory against other programs
+# make keys   keys found without counts, beside OpenDP and PipelineDP (docs/keys.md; takes minutes)
 # make dist   wheel and sdist under dist/, with docs, proofs and changelog inside
 # make lock   pin the newest dependencies (takes minutes; never part of the others)
 #
@@ -21,7 +22,7 @@ COMPILE := $(VENV)-lock/bin/pip-compile --quiet --generate-hashes --no-emit-inde
 DEMO := build/demo.html
 AXE := tests/browser/node_modules/axe-core/axe.min.js
 
-.PHONY: demo test cover soak lint bench dist lock clean
+.PHONY: demo test cover soak lint bench keys dist lock clean
 
 demo: $(VENV)/runtime
 	@mkdir -p $(dir $(DEMO))
@@ -48,6 +49,9 @@ lint: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks
 
+keys: $(VENV)/dev $(VENV)-peers/made
+	$(BIN)/python experiments/keys/compare.py
+
 dist: $(VENV)/runtime
 	@rm -rf build dist
 	$(BIN)/python -c "from setuptools import build_meta as build; build.build_sdist('dist'); build.build_wheel('dist')"
@@ -60,14 +64,22 @@ lock:
 	cd requirements && ../$(COMPILE) --upgrade --output-file dev.txt dev.in
 	cd requirements && ../$(COMPILE) --upgrade --output-file smoke.txt smoke.in
 	cd requirements && ../$(COMPILE) --upgrade --output-file oldest.txt oldest.in
+	cd requirements && ../$(COMPILE) --upgrade --output-file peers.txt peers.in
 
 clean:
-	rm -rf $(VENV) $(VENV)-lock
+	rm -rf $(VENV) $(VENV)-lock $(VENV)-peers
 
 $(VENV)/made:
 	@test -n "$(PYTHON)" || { echo "hushcount needs Python 3.11 or newer, found none."; exit 1; }
 	@echo "Setting up $(VENV), once."
 	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The other libraries of `make keys` pin versions that hushcount does not want, so they are by themselves.
+$(VENV)-peers/made: requirements/peers.txt
+	@$(PYTHON) -m venv $(VENV)-peers
+	@$(VENV)-peers/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --require-hashes \
+		--requirement requirements/peers.txt
 	@touch $@
 
 $(VENV)/runtime: $(VENV)/made requirements/runtime.txt pyproject.toml

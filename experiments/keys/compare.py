@@ -1,14 +1,16 @@
 """Compare releases of keys without counts: hushcount, OpenDP and PipelineDP on the same data and budget.
 
-Run from the root of the repository: python experiments/keys/compare.py
-It needs opendp and pipeline-dp, and writes results.json beside it, docs/keys.md and docs/images/keys.svg.
+Run from the root of the repository: make keys
+It makes an environment for the other libraries, .venv-peers, and writes results.json beside this file,
+docs/keys.md and docs/images/keys.svg.
 """
 
 from __future__ import annotations
 
+import datetime
 import json
-from collections.abc import Callable
-from importlib.metadata import version
+import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +22,10 @@ from hushcount.mechanisms.histograms.gaussian import sparse_histogram
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.privacy import Budget
 
-ROOT = Path(__file__).parents[2]
-RESULTS = Path(__file__).with_name("results.json")
+HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
+RESULTS, PEERS = HERE / "results.json", ROOT / ".venv-peers" / "bin" / "python"
 EPSILON, DELTA, USERS, KEYS, LARGEST, SEED = 1.0, 1e-6, 60_000, 1_000_000, 1000, 20261116
 BOUNDS = (1, 2, 4, 8, 16, 32)
-FEWEST = 4  # users of a key that is offered to the other libraries at all
 POWERS = (0.8, 1.1, 1.5)
 SIZES = ("lognormal", "Pareto(.8)", "Pareto(1.2)")
 METHODS = ("steered", "sips", "weighted")
@@ -72,86 +73,71 @@ def with_counts(counts: Counts, most: int) -> float:
     return max(gaussian, float(kept @ times))
 
 
-def opendp(counts: Counts, most: int) -> int:
-    """Return how many keys OpenDP's Laplace threshold publishes."""
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib", "honest-but-curious")
-    domain = dp.map_domain(dp.atom_domain(T=int), dp.atom_domain(T=int))
-    metric = dp.l01inf_distance(dp.absolute_distance(T=int))
-    given = dict(enumerate(counts[counts >= FEWEST].tolist()))
-
-    def laplace(threshold: int) -> object:
-        return (domain, metric) >> dp.m.then_laplace_threshold(scale=most / EPSILON, threshold=threshold)
-
-    low, high = 1, 1 << 24
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if laplace(middle).map((most, most, 1))[1] <= DELTA else (middle, high)
-    return len(laplace(high)(given))
+def peers(arrays: dict[str, Counts]) -> dict[str, dict]:
+    """Return what the other libraries publish, by the Python of their own environment."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "counts.npz"
+        np.savez(path, **arrays)
+        command = [str(PEERS), str(HERE / "peers.py"), str(path), str(EPSILON), str(DELTA)]
+        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def pipelinedp(counts: Counts, most: int) -> int:
-    """Return how many keys PipelineDP selects: the better of two strategies."""
-    import pipeline_dp
-    from pipeline_dp.partition_selection import create_partition_selection_strategy
-
-    found = []
-    for kind in ("TRUNCATED_GEOMETRIC", "GAUSSIAN_THRESHOLDING"):
-        strategy = pipeline_dp.PartitionSelectionStrategy[kind]
-        chosen = create_partition_selection_strategy(strategy, EPSILON, DELTA, most)
-        found.append(sum(map(chosen.should_keep, counts[counts >= FEWEST].tolist())))
-    return max(found)
-
-
-def best(counts: dict[int, Counts], select: Callable[[Counts, int], float]) -> tuple[float, int]:
-    """Return the most keys over all bounds on the keys of a user, and that bound."""
-    return max((float(select(each, most)), most) for most, each in counts.items())
-
-
-def one(law: str, power: float, seed: int) -> dict[str, object]:
-    """Return the keys that each route finds on one data set."""
-    users, keys = pairs(law, power, np.random.default_rng(seed))
+def one(law: str, power: float, place: int) -> tuple[dict[str, object], dict[str, Counts]]:
+    """Return the keys that hushcount finds on one data set, and the counts for the other libraries."""
+    users, keys = pairs(law, power, np.random.default_rng(SEED + place))
     table = pa.table({"user": users, "key": keys})
     row: dict[str, object] = {"sizes": law, "zipf": power, "pairs": len(users)}
     for method in METHODS:
         released = hc.keys(table, column="key", user="user", epsilon=EPSILON, delta=DELTA, method=method)
         row[method] = len(released)
     counts = {most: bounded(users, keys, most) for most in BOUNDS}
-    for name, select in (("counts", with_counts), ("OpenDP", opendp), ("PipelineDP", pipelinedp)):
-        found, most = best(counts, select)
-        row[name], row[f"{name} m"] = round(found), most
-    return row
+    found, most = max((with_counts(each, most), most) for most, each in counts.items())
+    row["counts"], row["counts m"] = round(found), most
+    return row, {f"users-{most}-{place}": each for most, each in counts.items()}
 
 
-def events(power: float, seed: int) -> dict[str, object]:
+def events(power: float, place: int) -> tuple[dict[str, object], dict[str, Counts]]:
     """Return the same for single events: a million rows, each its own unit."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED + 100 + place)
     weights = np.arange(1, KEYS + 1, dtype=np.float64) ** -power
     keys = np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(1_000_000))
     counts = np.bincount(keys)
-    counts = counts[counts > 0]
     released = hc.keys(pa.array(keys), epsilon=EPSILON, delta=DELTA)
-    return {
-        "zipf": power,
-        "hushcount": len(released),
-        "OpenDP": opendp(counts, 1),
-        "PipelineDP": pipelinedp(counts, 1),
-    }
+    return {"zipf": power, "hushcount": len(released)}, {f"events-1-{place}": counts[counts > 0]}
+
+
+def with_peers(kind: str, rows: list[dict[str, object]], found: dict[str, dict[str, int]]) -> None:
+    """Add to each row what each library publishes, at the bound where that is most."""
+    for place, row in enumerate(rows):
+        for library in ("OpenDP", "PipelineDP"):
+            bounds = BOUNDS if kind == "users" else (1,)
+            row[library], best = max((found[f"{kind}-{most}-{place}"][library], most) for most in bounds)
+            if kind == "users":
+                row[f"{library} m"] = best
 
 
 def main() -> None:
     """Measure, and write the table and the picture."""
-    rows = []
-    for place, (law, power) in enumerate((law, power) for law in SIZES for power in POWERS):
-        rows.append(one(law, power, SEED + place))
-        print(rows[-1], flush=True)
-    single = [events(power, SEED + 100 + place) for place, power in enumerate(POWERS)]
-    versions = {name: version(name) for name in ("opendp", "pipeline-dp")}
-    RESULTS.write_text(json.dumps({"versions": versions, "users": rows, "events": single}, indent=1) + "\n")
+    laws = [(law, power) for law in SIZES for power in POWERS]
+    users, single, arrays = [], [], {}
+    for place, (law, power) in enumerate(laws):
+        row, counts = one(law, power, place)
+        users.append(row)
+        arrays |= counts
+        print(row, flush=True)
+    for place, power in enumerate(POWERS):
+        row, counts = events(power, place)
+        single.append(row)
+        arrays |= counts
+    others = peers(arrays)
+    with_peers("users", users, others["found"])
+    with_peers("events", single, others["found"])
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    results = {"date": date, "versions": others["versions"], "users": users, "events": single}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     from page import write
 
-    write(json.loads(RESULTS.read_text()), ROOT)
+    write(results, ROOT)
 
 
 if __name__ == "__main__":
