@@ -6,13 +6,8 @@
 ['tea', 'milk']
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from hushcount.registry import Registry
-
+# Nothing is imported here: `python -m hushcount` runs this before it can listen to Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hushcount import engines, errors, ldp, testing
     from hushcount.audit.check import Audit, audit
@@ -41,38 +36,35 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Public names and where they live. They are looked up on first use, so that importing hushcount stays cheap.
-_NAMES: Registry[object] = Registry(
-    "name",
-    {
-        "Audit": "hushcount.audit.check:Audit",
-        "Budget": "hushcount.privacy:Budget",
-        "CountMin": "hushcount.sketches.linear:CountMin",
-        "CountSketch": "hushcount.sketches.linear:CountSketch",
-        "Exact": "hushcount.sketches.exact:Exact",
-        "Guarantee": "hushcount.privacy:Guarantee",
-        "HierarchySketch": "hushcount.sketches.levels:HierarchySketch",
-        "IntegerRange": "hushcount.keys.domains:IntegerRange",
-        "Ledger": "hushcount.jobs.trust.ledger:BudgetLedger",
-        "MisraGries": "hushcount.sketches.counters:MisraGries",
-        "Oracle": "hushcount.releases.oracle:Oracle",
-        "Release": "hushcount.releases.release:Release",
-        "SpaceSaving": "hushcount.sketches.counters:SpaceSaving",
-        "TreeRelease": "hushcount.releases.tree:TreeRelease",
-        "UserMisraGries": "hushcount.sketches.users:UserMisraGries",
-        "add_releases": "hushcount.releases.added:add_releases",
-        "audit": "hushcount.audit.check:audit",
-        "keys": "hushcount.jobs.keys:keys",
-        "load": "hushcount.sketches.kinds:load",
-        "oracle": "hushcount.jobs.oracle:oracle",
-        "plan": "hushcount.jobs.trust.plan:plan",
-        "read_release": "hushcount.releases.stored.reading:read_release",
-        "release": "hushcount.jobs.release:release",
-        "sample": "hushcount.jobs.sample:sample",
-        "top": "hushcount.jobs.top:top",
-        "tree": "hushcount.jobs.tree:tree",
-        "verify": "hushcount.jobs.trust.verify:verify",
-    },
-)
+_PLACES = {
+    "Audit": "hushcount.audit.check:Audit",
+    "Budget": "hushcount.privacy:Budget",
+    "CountMin": "hushcount.sketches.linear:CountMin",
+    "CountSketch": "hushcount.sketches.linear:CountSketch",
+    "Exact": "hushcount.sketches.exact:Exact",
+    "Guarantee": "hushcount.privacy:Guarantee",
+    "HierarchySketch": "hushcount.sketches.levels:HierarchySketch",
+    "IntegerRange": "hushcount.keys.domains:IntegerRange",
+    "Ledger": "hushcount.jobs.trust.ledger:BudgetLedger",
+    "MisraGries": "hushcount.sketches.counters:MisraGries",
+    "Oracle": "hushcount.releases.oracle:Oracle",
+    "Release": "hushcount.releases.release:Release",
+    "SpaceSaving": "hushcount.sketches.counters:SpaceSaving",
+    "TreeRelease": "hushcount.releases.tree:TreeRelease",
+    "UserMisraGries": "hushcount.sketches.users:UserMisraGries",
+    "add_releases": "hushcount.releases.added:add_releases",
+    "audit": "hushcount.audit.check:audit",
+    "keys": "hushcount.jobs.keys:keys",
+    "load": "hushcount.sketches.kinds:load",
+    "oracle": "hushcount.jobs.oracle:oracle",
+    "plan": "hushcount.jobs.trust.plan:plan",
+    "read_release": "hushcount.releases.stored.reading:read_release",
+    "release": "hushcount.jobs.release:release",
+    "sample": "hushcount.jobs.sample:sample",
+    "top": "hushcount.jobs.top:top",
+    "tree": "hushcount.jobs.tree:tree",
+    "verify": "hushcount.jobs.trust.verify:verify",
+}
 
 __all__ = [
     "Audit",
@@ -111,11 +103,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name in ("engines", "errors", "ldp", "testing"):
         return import_module(f"hushcount.{name}")
-    if name not in _NAMES:
+    if name not in (*_PLACES, "_NAMES"):
         raise AttributeError(f"module 'hushcount' has no attribute {name!r}")
-    return _NAMES[name]
+    from hushcount.registry import Registry
+
+    names: Registry[object] = Registry("name", _PLACES)
+    return names if name == "_NAMES" else names[name]
 
 
 def __dir__() -> list[str]:

@@ -131,8 +131,8 @@ def weaknesses(budget: Budget) -> tuple[str, ...]:
     if budget.delta > WEAK_DELTA:
         found.append(
             f"delta = {budget.delta:g} is large: the guarantee may fail with about that probability for each"
-            f" {EVENT.name} or user, so keys that occur once may be published. Choose it far below 1 / number"
-            " of people."
+            f" {EVENT.name} or person, so keys that occur once may be published. Choose it far below"
+            " 1 / number of people."
         )
     if budget.epsilon > WEAK_EPSILON:
         factor = math.exp(budget.epsilon)

@@ -148,6 +148,7 @@ def _handling(replaceable: Callable[[Handler], bool], ends: bool = False) -> Ite
         yield
     finally:
         _restore_handlers()
+        _state.raised = False
 
 
 def _in_main_thread() -> bool:

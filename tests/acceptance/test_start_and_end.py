@@ -74,3 +74,32 @@ def test_a_signal_in_code_that_is_executed_from_text(number):
 @pytest.mark.parametrize("number", runs.SIGNALS)
 def test_a_second_signal_while_the_first_is_reported(number):
     assert run(number, TWICE) == (130, "", "Interrupted.\n")
+
+
+# Ctrl-C at the first import of the program itself, in which Python's own handler would show a traceback.
+FIRST = AT_START.replace("click", "hushcount.signals").replace("NUMBER", "2")
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "sys.argv[0] = '/somewhere/hushcount'; from hushcount.__main__ import main; sys.exit(main())",
+        "import runpy; runpy.run_module('hushcount', run_name='__main__', alter_sys=True)",
+    ],
+)
+def test_ctrl_c_at_the_first_import(start):
+    code = f"{runs.FOREGROUND}\nimport os, sys\n{FIRST}\n{start}"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", WITHOUT_WORDS)
+
+
+def test_the_package_imports_nothing_before_the_program_can_listen():
+    code = "import sys; before = set(sys.modules); import hushcount; print(*set(sys.modules) - before)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "hushcount\n"
+
+
+def test_a_program_that_imports_the_start_keeps_its_handler():
+    code = "import signal as s; own = s.getsignal(2); import hushcount.__main__; print(s.getsignal(2) is own)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "True\n"

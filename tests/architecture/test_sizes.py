@@ -41,7 +41,7 @@ ONE_CALL = {
 # bound is lowered when a room becomes smaller.
 MOST_CODE = {
     "__init__": 130,
-    "__main__": 20,
+    "__main__": 27,
     "accounting": 1450,
     "audit": 1200,
     "cli": 1700,
@@ -53,7 +53,7 @@ MOST_CODE = {
     "jobs": 4750,
     "keys": 1240,
     "ldp": 3800,
-    "mechanisms": 4250,
+    "mechanisms": 4330,
     "noise": 790,
     "privacy": 200,
     "registry": 30,

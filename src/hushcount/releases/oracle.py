@@ -68,6 +68,9 @@ class Oracle(Documented):
     merged: frozenset[str] = frozenset()
     made: Made | None = None
 
+    def __post_init__(self) -> None:
+        check_cells(self.cells, self.hashing)
+
     def __repr__(self) -> str:
         promise, hashing = self.guarantee, self.hashing
         return (
@@ -243,8 +246,8 @@ class Oracle(Documented):
     def checked(self) -> Oracle:
         """Return the oracle itself; raise ValueError if what a file said of it contradicts itself."""
         to_kernel(pa.array([], self.key_type), self.key_type)  # raises for what cannot be keys
-        if len(self.hashing.key) != 32 or not self.guarantees or _largest(self.cells) > LARGEST_CELL:
-            raise ValueError("cells")
+        if len(self.hashing.key) != 32 or not self.guarantees:
+            raise ValueError("key")
         return self
 
     def _counts(self, keys: pa.Array) -> Counts:
@@ -269,6 +272,16 @@ def _common_name(one: Made | None, other: Made | None) -> str | None:
 def _largest(cells: Counts) -> int:
     """Return the largest cell, whatever its sign."""
     return max(int(cells.max()), -int(cells.min()))
+
+
+def check_cells(cells: Counts, hashing: RowHash) -> None:
+    """Raise unless cells can be those of an oracle, before or after noise is added."""
+    size = hashing.depth, hashing.width
+    if cells.dtype != np.int64 or cells.shape != size or _largest(cells) > LARGEST_CELL:
+        raise ParameterError(
+            "The cells of an oracle must be 64-bit integers from -2^61 to 2^61, depth rows of width cells;"
+            " sums of larger ones would not fit in 64 bits."
+        )
 
 
 def _size(hashing: RowHash) -> dict[str, int | float | str]:

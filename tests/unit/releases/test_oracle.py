@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.seeded_bits import SeededBits
 
+import hushcount as hc
 from hushcount.errors import KeyTypeError, NotProvedError, ParameterError, SketchFileError
 from hushcount.files.container import encode, type_to_text
 from hushcount.jobs.oracle import oracle_budget
@@ -27,6 +28,10 @@ from hushcount.sketches.linear import CountMin, CountSketch, at_least_half
 
 FILES = Path(__file__).parents[2] / "vectors" / "files"
 KINDS = [CountMin, CountSketch]
+TOO_LARGE = (
+    "The cells of an oracle must be 64-bit integers from -2^61 to 2^61, depth rows of width cells; sums of"
+    " larger ones would not fit in 64 bits."
+)
 BOTH = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -315,9 +320,9 @@ def test_cells_near_the_end_of_64_bits_are_refused(kind: Any) -> None:
     oracle = made(kind)
 
     def with_cell(value: int) -> Oracle:
-        cells = oracle.cells.copy()
-        cells[0, 0] = value
-        return replace(oracle, cells=cells)
+        forged = replace(oracle, cells=oracle.cells.copy())
+        forged.cells[0, 0] = value
+        return forged
 
     text = "The oracle is damaged: its contents contradict each other."
     for value in (2**61 + 1, -(2**61) - 1, 2**63 - 1, -(2**63)):
@@ -326,3 +331,24 @@ def test_cells_near_the_end_of_64_bits_are_refused(kind: Any) -> None:
     assert largest.estimate(["tea", "x"]).num_rows == 2
     text = "The cells of these oracles are too large to be added."
     assert refusal(ParameterError, lambda: largest.merge(made(kind, seed=2))) == text
+
+
+@BOTH
+@pytest.mark.parametrize("change", [2**61 + 1, -(2**61) - 1, 2**63 - 1, -(2**63), np.uint64, np.ravel])
+def test_an_oracle_cannot_be_built_of_cells_whose_sums_wrap(kind: Any, change: Any) -> None:
+    oracle = made(kind)
+    cells = oracle.cells.copy()
+    if isinstance(change, int):
+        cells[0, 0] = change
+    else:
+        cells = change(np.abs(cells))
+    assert refusal(ParameterError, lambda: replace(oracle, cells=cells)) == TOO_LARGE
+
+
+@BOTH
+def test_a_sketch_whose_cells_would_wrap_under_noise_is_refused(kind: Any) -> None:
+    sketch = kind(4, 64, max_weight=1)
+    sketch.update(["tea"])
+    sketch.cells[sketch.cells != 0] = 2**63 - 2
+    budget = {"epsilon": 1, "delta": 1e-8}
+    assert refusal(ParameterError, lambda: hc.oracle(sketch, **budget)) == TOO_LARGE

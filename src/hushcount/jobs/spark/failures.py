@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.failures import attempt
+from hushcount.signals import check
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -58,7 +59,14 @@ def on_spark(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def _sentence(error: Exception) -> HushcountError:
-    """Return one sentence by words that Spark uses; its text goes no further."""
+    """Return one sentence by words that Spark uses; its text goes no further.
+
+    Ctrl-C ends the workers of Spark too. Then the calls by which PySpark tidies up, or the job whose workers
+    are gone, raise something else in place of `KeyboardInterrupt`.
+    """
+    check()
+    if _interrupted(error):
+        raise KeyboardInterrupt
     said = str(error)
     if found := OWN.search(said):
         return DataError(SAFE_NAME.sub("A key column", found[1]))
@@ -69,6 +77,13 @@ def _sentence(error: Exception) -> HushcountError:
         f"The Spark job failed ({type(error).__name__}), so nothing was released. Spark's log says more,"
         " maybe with raw data."
     )
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Return whether an exception came up while `KeyboardInterrupt` was being handled."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _not_by_py4j(record: logging.LogRecord) -> bool:

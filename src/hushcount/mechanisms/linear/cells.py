@@ -20,7 +20,7 @@ from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget, Guarantee, PrivacyUnit, unwarned
-from hushcount.releases.oracle import Oracle
+from hushcount.releases.oracle import Oracle, check_cells
 from hushcount.shapes import NOTHING_PUBLIC, Cells, Public
 
 
@@ -139,6 +139,7 @@ class NoisyCells(Mechanism[Cells, Oracle]):
             raise NotProvedError(
                 "noisy cells need a public bound on weights; make the sketch with max_weight=1 (or more)."
             )
+        check_cells(shape.cells, hashing)  # a sum with noise would wrap
         cell = self.noise(hashing.kind, hashing.depth, weight)
         noise = cell.sample(shape.cells.size, bits).reshape(shape.cells.shape)
         sizes = {"depth": hashing.depth, "width": hashing.width, "max_weight": weight}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats, Mask
+from hushcount.mechanisms.sampling._kernels.walks import report_pieces, walk_back
 from hushcount.mechanisms.sampling.rows import SampleRows
 from hushcount.mechanisms.sampling.schemes import RELATIVE_ERROR
 
@@ -22,14 +23,18 @@ class Bounds:
     low: Floats
     high: Floats
 
-    def where(self, chosen: Mask) -> Bounds:
+    def where(self, chosen: Mask | Counts) -> Bounds:
         """Return the bounds of some elements."""
         return Bounds(self.low[chosen], self.high[chosen])
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Bounds of pi at some counts and at the `size` counts before each, kept in pieces of `size` counts."""
+    """Bounds of pi at some counts and at the `size` counts before each, kept in pieces of `size` counts.
+
+    Pieces lie one after the other in the order of their counts. So the count below one of the given counts,
+    and each of the `size` below it, is one place further down.
+    """
 
     size: int
     pieces: Counts
@@ -47,27 +52,59 @@ class Window:
         start = warmed_up(rows, pieces * size, min(SHORT, size))
         if (start.high - start.low > TIGHT * start.high).any():
             start = warmed_up(rows, pieces * size, size)
-        low, high = np.empty((size, len(pieces))), np.empty((size, len(pieces)))
-        for place in range(size):
-            start = report_bounds(rows, start, sampling_bounds(rows, pieces * size + place))
-            low[place], high[place] = start.low, start.high
+        low, high = _reported(rows, start, pieces * size, size)
         return cls(size, pieces, low.ravel(), high.ravel())
+
+    def places(self, counts: Counts) -> Counts:
+        """Return where counts of the window stand in it."""
+        piece, place = np.divmod(counts, self.size)
+        found: Counts = place + self.size * np.searchsorted(self.pieces, piece)
+        return found
 
     def at(self, counts: Counts) -> Bounds:
         """Return the bounds at counts of the window."""
-        piece, place = np.divmod(counts, self.size)
-        where = place * len(self.pieces) + np.searchsorted(self.pieces, piece)
+        where = self.places(counts)
         return Bounds(self.low[where], self.high[where])
+
+    def back(self, rows: SampleRows, counts: Counts, mass: Bounds) -> tuple[Mask, Counts, Bounds]:
+        """Follow masses down from some counts by Grid.back.
+
+        Return which walks end for certain, the counts at which they do, and the masses there.
+        """
+        ratio, _, step = rows.grid.floats
+        after, before = Bounds(self.low[1:], self.high[1:]), Bounds(self.low[:-1], self.high[:-1])
+        least, most = _rest_bounds(rows, before, after)
+        margin, inverse = WIDEN * (1 + ratio), 1 / ratio
+        low, high = np.zeros((2, len(self.low)))  # the second curve at mass 0; the first place is never left
+        low[1:] = before.low - most - ratio * after.high - margin
+        high[1:] = before.high - least - ratio * after.low + margin
+        order = np.argsort(counts, kind="stable")
+        places, there = self.places(counts[order]), mass.where(order)
+        numbers = (inverse - WIDEN, step * (inverse + WIDEN), ratio)
+        fewer = walk_back(places, there.low, low, numbers, self.size)
+        numbers = (inverse + WIDEN, step * (inverse - WIDEN), ratio)
+        more = walk_back(places, there.high, high, numbers, self.size)
+        back = np.argsort(order)
+        ends = (fewer == more) & (fewer < self.size)
+        return ends[back], counts - fewer[back].astype(np.int64), there.where(back)
 
 
 def warmed_up(rows: SampleRows, counts: Counts, steps: int) -> Bounds:
     """Return bounds of pi just before some counts, by `steps` steps from q (warm_up earlier) <= pi <= q."""
     before = counts - 1 - steps
     earlier = sampling_bounds(rows, before - rows.warm_up).low
-    bounds = Bounds(earlier, sampling_bounds(rows, before).high)
-    for step in range(steps):
-        bounds = report_bounds(rows, bounds, sampling_bounds(rows, before + 1 + step))
-    return bounds
+    start = Bounds(earlier, sampling_bounds(rows, before).high)
+    low, high = _reported(rows, start, before + 1, steps)
+    return Bounds(low[:, -1], high[:, -1])
+
+
+def _reported(rows: SampleRows, start: Bounds, first: Counts, size: int) -> tuple[Floats, Floats]:
+    """Return bounds of pi at `size` counts from each of `first` on, given those just before."""
+    ratio, _, step = rows.grid.floats
+    sampling = sampling_bounds(rows, first[:, None] + np.arange(size))
+    both = np.stack([sampling.low, sampling.high])
+    low, high = report_pieces(np.stack([start.low, start.high]), both, (ratio, step), WIDEN)
+    return low, high
 
 
 def sampling_bounds(rows: SampleRows, counts: Counts) -> Bounds:
@@ -78,30 +115,6 @@ def sampling_bounds(rows: SampleRows, counts: Counts) -> Bounds:
     if certain is not None:
         low = np.where(counts >= certain, 1.0, low)
     return Bounds(low, np.minimum(probability * (1 + RELATIVE_ERROR), 1.0))
-
-
-def report_bounds(rows: SampleRows, before: Bounds, sampling: Bounds) -> Bounds:
-    """Return bounds of Grid.report: relative widening where values are small, absolute near 1."""
-    ratio, _, step = rows.grid.floats
-    least = 1 - np.maximum(1 - before.low - step, 0.0) / ratio - WIDEN
-    most = 1 - np.maximum(1 - before.high - step, 0.0) / ratio + WIDEN
-    low = np.minimum((step + ratio * before.low) * (1 - WIDEN), least)
-    high = np.minimum((step + ratio * before.high) * (1 + WIDEN), most)
-    full = before.low + step >= 1 + WIDEN  # nothing is left to withhold
-    low = np.where(full, 1.0, np.maximum(low, 0.0))
-    return Bounds(np.minimum(sampling.low, low), np.minimum(sampling.high, high))
-
-
-def back_bounds(rows: SampleRows, mass: Bounds, before: Bounds, after: Bounds) -> Bounds:
-    """Return bounds of Grid.back."""
-    ratio, _, step = rows.grid.floats
-    margin = WIDEN * (1 + ratio)
-    least, most = _rest_bounds(rows, before, after)
-    rising_low = (mass.low - step) / ratio - WIDEN * (mass.low + step)
-    rising_high = (mass.high - step) / ratio + WIDEN * (mass.high + step)
-    falling_low = before.low - most - ratio * (after.high - mass.low) - margin
-    falling_high = before.high - least - ratio * (after.low - mass.high) + margin
-    return Bounds(np.maximum(rising_low, falling_low), np.maximum(rising_high, falling_high))
 
 
 def entered_bounds(rows: SampleRows, before: Bounds, after: Bounds) -> Bounds:

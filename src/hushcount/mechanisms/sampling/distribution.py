@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from hushcount.compiled.arrays import Counts, Floats, Mask
+from hushcount.mechanisms.sampling._kernels.walks import likelihoods, report_range
 from hushcount.mechanisms.sampling.gentle import GentleRows
 from hushcount.mechanisms.sampling.rows import stationary_masses, values_grid
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
 from hushcount.privacy import Budget
 
+LARGEST_RANGE = 1 << 20  # counts looked at together
 AROUND_PEAK = range(-1, 4)  # counts above the peak at which a value can be most likely
 Predicate = Callable[[Counts, Mask], Mask]
 
@@ -47,9 +50,12 @@ class SampleDistribution:
         """Return pi_i, the probability that a key of this count is published."""
         wanted = np.asarray(counts, dtype=np.int64)
         distinct, inverse = np.unique(wanted, return_inverse=True)
-        mass = np.zeros(len(distinct))
-        for back in range(self.warm_up, -1, -1):
-            mass = self._report(mass, distinct - back)
+        mass = self.scheme.probability(distinct)
+        places = np.flatnonzero(~self.gentle.within(distinct, distinct))  # elsewhere pi is q
+        for block in _near(distinct[places], self.warm_up):
+            inside = distinct[places[block]]
+            first = int(inside[0])
+            mass[places[block]] = self._range(first, int(inside[-1]))[inside - first]
         return mass[inverse].reshape(wanted.shape)
 
     def row(self, count: int) -> tuple[Counts, Floats]:
@@ -87,51 +93,41 @@ class SampleDistribution:
 
     def most_likely(self, values: npt.ArrayLike) -> Counts:
         """Return the count under which each published value is most probable (the smallest of several)."""
-        wanted = np.asarray(values, dtype=np.int64)
-        easy = gentle_values(self.gentle, wanted)
-        found = np.empty(len(wanted), dtype=np.int64)
-        found[easy] = gentle_most_likely(self.gentle, wanted[easy])
-        found[~easy] = self._most_likely(wanted[~easy])
-        return found
+        return self.estimates(values, 1.0)[0]
 
     def bounds(self, values: npt.ArrayLike, failure: float) -> tuple[Counts, Counts]:
         """Return (low, high): others publish so extreme a value with probability at most failure / 2."""
-        wanted = np.asarray(values, dtype=np.int64)
-        easy = gentle_values(self.gentle, wanted)
-        least, most = np.empty((2, len(wanted)), dtype=np.int64)
-        least[easy], most[easy] = gentle_bounds(self.gentle, wanted[easy], failure)
-        least[~easy], most[~easy] = self._bounds(wanted[~easy], failure)
+        _, least, most = self.estimates(values, failure)
         return least, most
 
-    def _most_likely(self, values: Counts) -> Counts:
-        """Compute the same for values anywhere, one count after the other."""
-        best, found = np.zeros(len(values)), values.copy()
-        for counts, _, low, high in self._columns(values):
-            better = high - low > best * (1 + 1e-9)
-            best, found = np.where(better, high - low, best), np.where(better, counts, found)
-        return found
+    def estimates(self, values: npt.ArrayLike, failure: float) -> tuple[Counts, Counts, Counts]:
+        """Return `most_likely` and both `bounds` of published values."""
+        wanted = np.asarray(values, dtype=np.int64)
+        easy = gentle_values(self.gentle, wanted)
+        found = np.empty((3, len(wanted)), dtype=np.int64)
+        found[0, easy] = gentle_most_likely(self.gentle, wanted[easy])
+        found[1, easy], found[2, easy] = gentle_bounds(self.gentle, wanted[easy], failure)
+        found[:, ~easy] = self._estimates(wanted[~easy], failure)
+        return found[0], found[1], found[2]
 
-    def _bounds(self, values: Counts, failure: float) -> tuple[Counts, Counts]:
+    def _estimates(self, values: Counts, failure: float) -> Counts:
         """Compute the same for values anywhere, one count after the other."""
-        least, most = np.full(len(values), np.iinfo(np.int64).max), values.copy()
-        for counts, mass, low, high in self._columns(values):
-            least = np.where((high >= failure / 2 * mass) & (counts < least), counts, least)
-            most = np.where(mass - low >= failure / 2 * mass, np.maximum(counts, most), most)
-        return np.minimum(least, most), most
+        distinct, inverse = np.unique(values, return_inverse=True)
+        found = np.zeros((3, len(distinct)), dtype=np.int64)
+        for block in _near(distinct, self.depth):
+            inside = distinct[block]
+            first = int(inside[0]) - 1
+            masses, numbers = self._range(first, int(inside[-1]) + self.depth), (self.ratio, self.step)
+            places = likelihoods(inside - first, masses, numbers, self.depth, failure)
+            places[1] = np.where(places[1] < 0, places[2], np.minimum(places[1], places[2]))
+            found[:, block] = first + places.astype(np.int64)
+        return found[:, inverse]
 
-    def _columns(self, values: Counts) -> Iterator[tuple[Counts, Floats, Floats, Floats]]:
-        """Yield, for counts from each value upwards: pi, mass above the value, mass from the value on."""
-        if not len(values):
-            return
-        before = self.reporting(values - 1)
-        low, high = np.full(len(values), -1.0), np.zeros(len(values))
-        for ahead in range(self.depth):
-            counts = values + ahead
-            after = self._report(before, counts)
-            high = self._move(high, before, after)
-            low = np.zeros(len(values)) if ahead == 0 else self._move(low, before, after)
-            yield counts, after, low, high
-            before = after
+    def _range(self, first: int, last: int) -> Floats:
+        """Return pi for all counts of a range; below count 1 nothing is published."""
+        counts = np.arange(first - self.warm_up, last + 1)
+        masses: Floats = report_range(0.0, self.scheme.probability(counts), self.ratio, self.step)
+        return masses[self.warm_up :]
 
     def _report(self, before: Floats, counts: Counts) -> Floats:
         """Return Grid.report in floats: pi of the next counts."""
@@ -144,6 +140,19 @@ class SampleDistribution:
         lower = np.maximum(before - mass - rest, 0.0) / self.ratio
         moved: Floats = np.maximum(np.minimum(self.step + self.ratio * mass, after - lower), 0.0)
         return moved
+
+
+def _near(counts: Counts, gap: int) -> Iterator[slice]:
+    """Yield slices of sorted counts in which no two neighbours lie further apart than `gap`."""
+    if not len(counts):
+        return
+    cuts = np.flatnonzero(np.diff(counts) > gap) + 1
+    for first, stop in pairwise([0, *cuts.tolist(), len(counts)]):
+        start = first
+        while start < stop:  # in ranges that fit into memory
+            end = start + int(np.searchsorted(counts[start:stop], counts[start] + LARGEST_RANGE))
+            yield slice(start, end)
+            start = end
 
 
 def gentle_values(rows: GentleRows, values: Counts) -> Mask:

@@ -20,7 +20,6 @@ from hushcount.mechanisms.sampling.bounds import (
     WIDEN,
     Bounds,
     Window,
-    back_bounds,
     entered_bounds,
     sampling_bounds,
 )
@@ -96,19 +95,13 @@ def walk(rows: SampleRows, counts: Counts, uniforms: Bounds) -> Counts:
     published = uniforms.high < after.low
     values = np.full(len(counts), OPEN, dtype=np.int64)
     values[uniforms.low >= after.high] = 0
-    alive, mass, after = np.flatnonzero(published), uniforms.where(published), after.where(published)
-    for step in range(rows.warm_up):
-        heights = counts[alive] - step
-        before = window.at(heights - 1)
-        further = back_bounds(rows, mass, before, after)
-        ends, goes_on = further.high < 0, further.low >= 0
-        values[alive[ends]] = heights[ends]
-        if rows.tokens > 1:
-            entered = entered_bounds(rows, before.where(ends), after.where(ends))
-            values[alive[ends]] = _tokens(rows.tokens, heights[ends], mass.where(ends), entered)
-        alive, mass, after = alive[goes_on], further.where(goes_on), before.where(goes_on)
-        if not len(alive):
-            break
+    alive = np.flatnonzero(published)
+    ends, heights, mass = window.back(rows, counts[alive], uniforms.where(published))
+    alive, heights, mass = alive[ends], heights[ends], mass.where(ends)
+    values[alive] = heights
+    if rows.tokens > 1:
+        entered = entered_bounds(rows, window.at(heights - 1), window.at(heights))
+        values[alive] = _tokens(rows.tokens, heights, mass, entered)
     return values
 
 

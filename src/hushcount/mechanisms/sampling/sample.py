@@ -179,8 +179,7 @@ class SampleError:
     def columns(self, counts: Counts, confidence: float) -> dict[str, Counts | Floats]:
         """Return the columns of the table, by what was published."""
         distinct, inverse = np.unique(self.values(counts), return_inverse=True)
-        likely = self.distribution.most_likely(distinct)
-        lower, upper = self.distribution.bounds(distinct, 1 - confidence)
+        likely, lower, upper = self.distribution.estimates(distinct, 1 - confidence)
         estimate = likely / self.distribution.reporting(likely)
         return {
             "count": likely[inverse],

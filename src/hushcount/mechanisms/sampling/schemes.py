@@ -9,6 +9,7 @@ from __future__ import annotations
 import decimal
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -124,12 +125,22 @@ class Pps(Scheme):
         return _reaches(1 / self.rate, self.power)
 
     def gentle(self, growth: float) -> tuple[int, int]:
-        """Up to probability 15/16; a step is at most 2 / count there."""
+        """Where power q / ((count - 1) (1 - q)) is at most growth - 1, which holds between two counts."""
         if self.power == 0:
             return 2, LARGEST_COUNT
-        first = max(_slow_from(self.power, growth), math.ceil(32 / (1 - 1 / growth) / SAFE) + 1)
-        limit = math.log2(15 / 16 * SAFE / self.rate) / self.power
-        return first, math.floor(2.0**limit) if limit < 62 else LARGEST_COUNT
+        certain = self.certain_from(0) or LARGEST_COUNT
+        first, slope = _slow_from(self.power, growth), (growth - 1) / self.power * SAFE
+        while first < certain and not self._slow_at(first, slope):
+            first *= 2
+        if first >= certain:
+            return 1, 0
+        beyond = bisect_left(range(first, certain), True, key=lambda count: not self._slow_at(count, slope))
+        return first, first + beyond - 1
+
+    def _slow_at(self, count: int, slope: float) -> bool:
+        """Return whether the probability of being left out falls slowly at a count."""
+        odds: float = self.rate * float(count) ** self.power / SAFE
+        return odds < 1 and odds / (1 - odds) <= slope * (count - 1)
 
     def _of_sizes(self, sizes: Floats) -> Floats:
         """Return the sizes, at most 1."""

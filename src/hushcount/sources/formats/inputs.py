@@ -34,13 +34,14 @@ class Stamp:
     modified: int
     changed: int
     content: str
+    rights: tuple[int, ...]
 
     @classmethod
     def of(cls, path: str) -> Stamp:
         """Look at a file."""
         status = os.stat(path)
-        identity = status.st_dev, status.st_ino
-        return cls(identity, status.st_size, status.st_mtime_ns, status.st_ctime_ns, content_digest(path))
+        identity, times = (status.st_dev, status.st_ino), (status.st_mtime_ns, status.st_ctime_ns)
+        return cls(identity, status.st_size, *times, content_digest(path), _rights(status))
 
     @property
     def mark(self) -> tuple[str, int]:
@@ -48,12 +49,23 @@ class Stamp:
         return self.content, self.modified
 
     def still_true(self, path: str) -> bool:
-        """Return whether a file is as it was. Its content is read again only if the system saw a change."""
+        """Return whether a file is as it was.
+
+        If the system saw a change that new links, modes or owners explain, samples of the content decide.
+        Without these, somebody may have written to it and put its modification time back.
+        """
         status = os.stat(path)
         seen = (status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns
         if seen != (self.identity, self.size, self.modified):
             return False
-        return status.st_ctime_ns == self.changed or content_digest(path) == self.content
+        if status.st_ctime_ns == self.changed:
+            return True
+        return _rights(status) != self.rights and content_digest(path) == self.content
+
+
+def _rights(status: os.stat_result) -> tuple[int, ...]:
+    """Return what may change of a file without its content: number of links, mode and owners."""
+    return status.st_nlink, status.st_mode, status.st_uid, status.st_gid
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import DataError
+from hushcount.files.fingerprint import _samples, content_digest
 from hushcount.sources.formats import inputs
 from hushcount.sources.open import open_source
 
@@ -85,6 +86,34 @@ def test_a_new_link_is_no_change(name):
             os.link(name, "backup")  # changes the time of the file's status, not its content
         rows += batch.rows
     assert rows == ROWS
+
+
+def disguise(name):
+    """Change four bytes that lie in no sample, and put the modification time back."""
+    status = os.stat(name)
+    samples = list(_samples(status.st_size))
+    place = next(start + length for start, length in samples if start + length + 4 < samples[-1][0])
+    with open(name, "r+b") as file:
+        file.seek(place)
+        file.write(b"aaaa")
+    os.utime(name, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bytes_changed_outside_of_the_samples_with_the_time_put_back(name):
+    make(name)
+    source = open_source(name, column=None if name.endswith(".txt") else "url")
+    before = content_digest(name)
+
+    def read():
+        for number, _ in enumerate(source.batches()):
+            if number == 0:
+                disguise(name)
+
+    with pytest.raises(DataError) as caught:
+        read()
+    assert str(caught.value).startswith(name)
+    assert content_digest(name) == before
 
 
 def test_files_behind_a_query_are_watched_too():

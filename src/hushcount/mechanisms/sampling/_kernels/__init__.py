@@ -1,0 +1,1 @@
+"""Compiled loops over the counts of a private weighted sample."""
