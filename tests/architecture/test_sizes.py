@@ -62,7 +62,7 @@ MOST_CODE = {
     "shapes": 200,
     "signals": 120,
     "sketches": 2450,
-    "sources": 1720,
+    "sources": 1830,
     "stores": 270,
     "testing": 40,
 }

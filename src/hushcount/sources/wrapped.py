@@ -16,13 +16,8 @@ from hushcount.keys.columns import KeyColumns
 from hushcount.keys.domains import Domain, KnownKeys, within
 from hushcount.keys.times import TimeColumn
 from hushcount.privacy import USER, PrivacyUnit
-from hushcount.sources.duckdb.bounding import (
-    DistinctPairs,
-    PlacedPairs,
-    UserBound,
-    bounded_pairs,
-    bounded_users,
-)
+from hushcount.sources.duckdb.bounding import DistinctPairs, PlacedPairs, UserBound, bounded_users
+from hushcount.sources.duckdb.pairs import bounded_pairs
 from hushcount.sources.source import Batch, Source
 
 DROPPED = "Keys outside the domain are dropped."

@@ -11,15 +11,8 @@ import pyarrow as pa
 import pytest
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.sources.duckdb import bounding, out_of_core
-from hushcount.sources.duckdb.bounding import (
-    AllRows,
-    Cut,
-    DistinctPairs,
-    PairCut,
-    bounded_pairs,
-    bounded_users,
-)
+from hushcount.sources.duckdb import bounding
+from hushcount.sources.duckdb.bounding import AllRows, Cut, DistinctPairs, bounded_users
 from hushcount.sources.open import open_source
 
 KEY = b"0123456789abcdef"
@@ -262,60 +255,3 @@ def test_keys_alone_have_no_users(tmp_path):
             open_source(data, column="key", user="user")
     with pytest.raises(DataError, match=r"^Column 'user' holds floating point numbers"):
         open_source(pa.table({"user": [1.5], "key": ["a"]}), column="key", user="user")
-
-
-def pairs_of(table, largest, **options):
-    """The keys that are kept for counting, with their places; users do not come along."""
-    source = open_source(table, column="key", user="user")
-    found = []
-    for keys, places in bounded_pairs(source, largest, **options):
-        found += zip(keys.to_pylist(), places.tolist(), strict=True)
-    return found
-
-
-@pytest.mark.parametrize("largest", [1, 3, 1000])
-@pytest.mark.parametrize("rows", [2048, 1 << 16])
-def test_pairs_for_counting_are_those_of_ordered_rows(largest, rows, monkeypatch):
-    monkeypatch.setattr(bounding, "fresh_key", lambda: KEY)
-    monkeypatch.setattr(out_of_core, "ROWS", rows)
-    table = random_table()
-    ordered = Counter(key for _, key in rows_of(table, DistinctPairs(largest)))
-    assert Counter(key for key, _ in pairs_of(table, largest)) == ordered
-
-
-def test_places_are_nested_and_count_from_one():
-    table = random_table()
-    found = pairs_of(table, 7)
-    by_place = Counter(place for _, place in found)
-    users = reference(table, DistinctPairs(7)).values()
-    assert [by_place[place] for place in range(1, 8)] == [
-        sum(kept >= place for kept in users) for place in range(1, 8)
-    ]
-
-
-def sorted_rows(*rows):
-    users, hashes, keys = zip(*rows, strict=True)
-    return pa.RecordBatch.from_arrays(
-        [pa.array(users), pa.array(keys), pa.array(hashes, pa.uint64())], ["user", "key", "hash"]
-    )
-
-
-FIRST = [(1, 5, "a"), (1, 5, "a"), (1, 9, "b"), (1, 9, "c"), (1, 9, "b"), (1, 11, "d")]
-ROWS = [*FIRST, (2, 9, "b"), (2, 12, "e")]
-
-
-@pytest.mark.parametrize("cuts", [[8], [3, 5], [4, 4], [1] * 8, [2, 1, 2, 3]])
-def test_keys_whose_hashes_collide_are_left_out_in_any_order(cuts):
-    """Of the keys b and c of user 1 neither is kept, wherever batches end and whichever comes first."""
-    for swapped in (False, True):
-        rows = list(ROWS)
-        if swapped:
-            rows[2], rows[3] = rows[3], rows[2]
-        cut, kept = PairCut(2), []
-        for size in cuts:
-            keys, places = cut.kept(sorted_rows(*rows[:size]))
-            kept += zip(keys.to_pylist(), places.tolist(), strict=True)
-            del rows[:size]
-        keys, places = cut.kept(sorted_rows((0, 0, "")).slice(0, 0), last=True)
-        kept += zip(keys.to_pylist(), places.tolist(), strict=True)
-        assert kept == [("a", 1), ("d", 2), ("b", 1), ("e", 2)]
