@@ -269,12 +269,11 @@ class OracleAsk(Ask[Oracle]):
     def count(self, reading: Run, progress: Progress | None) -> None:
         """Count all keys; if there are none, their type must have been declared."""
         reading.count(progress)
-        if self.sketch.key_type is None:
-            self._declared(reading.source.columns)
+        self._key_type(reading.source.columns)
 
     def publish(self, whole: Oracle, origin: Origin) -> Oracle:
         """Return the oracle with its notes."""
-        kind = self._declared(origin.columns) if whole.key_type is None else whole.key_type
+        kind = self._key_type(origin.columns)
         notes = (*origin.notes, *self.described()[0], *weaknesses(self.settings.budget))
         return replace(whole, key_type=kind, notes=notes)
 
@@ -288,9 +287,13 @@ class OracleAsk(Ask[Oracle]):
         size: dict[str, object] = {"kind": hashing.kind, "depth": hashing.depth, "width": hashing.width}
         return size if self.settings.like is None else size | {"hash": repr(hashing)}
 
-    def _declared(self, columns: KeyColumns) -> pa.DataType:
-        """Return the type of keys that was declared; a made-up one would show that there were no keys."""
+    def _key_type(self, columns: KeyColumns) -> pa.DataType:
+        """Return the type of keys that was declared, or that of the keys that were counted.
+
+        One that was made up for no keys would show that there were none.
+        """
         declared = held_as(columns.types[0]) if columns.types else DECLARED.get(self.request.key_type)
-        if declared is None:
+        found = self.sketch.key_type if declared is None else declared
+        if found is None:
             raise DataError(NO_KEYS)
-        return declared
+        return found

@@ -27,6 +27,8 @@ KINDS = (COUNT_MIN, COUNT_SKETCH)
 LARGEST_DEPTH = 1024
 LARGEST_WIDTH = 1 << 26
 LONGEST_KEY = LARGEST_KEY_BYTES  # the collision bound of the fingerprints is proved up to here
+# Beyond it, sums of two cells, or of a cell and the bound of an interval, could exceed 64 bits.
+LARGEST_CELL = 1 << 61
 NO_WEIGHTS = np.zeros(0, np.int64)
 _PRIME = np.uint64((1 << 61) - 1)
 
@@ -153,3 +155,32 @@ def check_weights(weights: Data, largest: int) -> Counts:
     if values.size and not (-largest <= int(values.min()) and int(values.max()) <= largest):
         raise ParameterError(f"weights must lie between -{largest} and {largest}, the sketch's max_weight.")
     return np.ascontiguousarray(values, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class HashedCells:
+    """Cells with the hash that says which of them belong to a key; sums of two cells fit in 64 bits."""
+
+    cells: Counts
+    hashing: RowHash
+
+    def __post_init__(self) -> None:
+        check_cells(self.cells, self.hashing)
+
+
+def largest_cell(cells: Counts) -> int:
+    """Return the largest cell, whatever its sign."""
+    return max(int(cells.max(initial=0)), -int(cells.min(initial=0)))
+
+
+def check_cells(cells: Counts, hashing: RowHash) -> None:
+    """Raise unless cells can be those of an oracle, before or after noise is added.
+
+    A release that is only rehearsed has no rows, so that no noise is drawn for it.
+    """
+    sizes = (hashing.depth, hashing.width), (0, hashing.width)
+    if cells.dtype != np.int64 or cells.shape not in sizes or largest_cell(cells) > LARGEST_CELL:
+        raise ParameterError(
+            "The cells of an oracle must be 64-bit integers from -2^61 to 2^61, depth rows of width cells;"
+            " sums of larger ones would not fit in 64 bits."
+        )

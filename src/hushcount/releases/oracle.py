@@ -16,15 +16,13 @@ from hushcount.files import container
 from hushcount.files.atomic import PUBLIC, atomic_file
 from hushcount.keys.arrays import to_kernel
 from hushcount.keys.memory import Data, asked_arrays
-from hushcount.keys.row_hash import RowHash
+from hushcount.keys.row_hash import LARGEST_CELL, HashedCells, RowHash, largest_cell
 from hushcount.privacy import Guarantee, check_confidence
 from hushcount.releases.made import Documented, Made
 from hushcount.releases.oracle_intervals import Interval, oracle_interval
 
 CONTENTS = "This file contains only noisy cells and public parameters; it may be published."
 DISJOINT = "no {} is in more than one of the merged oracles"
-# Beyond it, sums of two cells, or of a cell and the bound of an interval, could exceed 64 bits.
-LARGEST_CELL = 1 << 61
 UNLIKE = (
     "These oracles use different hash functions, so they cannot be merged. Rebuild the second like the first"
     " (--like FIRST, or like=FIRST)."
@@ -33,7 +31,7 @@ TWICE = "merge needs oracles of different events, got the same one twice."
 
 
 @dataclass(frozen=True, eq=False)
-class Oracle(Documented):
+class Oracle(HashedCells, Documented):
     """Counts of any key from noisy cells; nothing in it depends on the data but through the noise.
 
     Looking up keys costs no privacy.
@@ -59,17 +57,12 @@ class Oracle(Documented):
         How, when and by which version it was made.
     """
 
-    cells: Counts
-    hashing: RowHash
     key_type: pa.DataType
     guarantees: tuple[Guarantee, ...]
     notes: tuple[str, ...] = ()
     partial: bool = False
     merged: frozenset[str] = frozenset()
     made: Made | None = None
-
-    def __post_init__(self) -> None:
-        check_cells(self.cells, self.hashing)
 
     def __repr__(self) -> str:
         promise, hashing = self.guarantee, self.hashing
@@ -170,7 +163,7 @@ class Oracle(Documented):
         self._check_like(other)
         if self.ids & other.ids:
             raise ParameterError(TWICE)
-        if _largest(self.cells) + _largest(other.cells) > LARGEST_CELL:
+        if largest_cell(self.cells) + largest_cell(other.cells) > LARGEST_CELL:
             raise ParameterError("The cells of these oracles are too large to be added.")
         notes = tuple(dict.fromkeys(self.notes + other.notes))
         guarantees = self.guarantees + other.guarantees
@@ -267,21 +260,6 @@ def _common_name(one: Made | None, other: Made | None) -> str | None:
     """Return what the data of both are called, None if that is not one name."""
     names = {None if made is None else made.source_name for made in (one, other)}
     return names.pop() if len(names) == 1 else None
-
-
-def _largest(cells: Counts) -> int:
-    """Return the largest cell, whatever its sign."""
-    return max(int(cells.max()), -int(cells.min()))
-
-
-def check_cells(cells: Counts, hashing: RowHash) -> None:
-    """Raise unless cells can be those of an oracle, before or after noise is added."""
-    size = hashing.depth, hashing.width
-    if cells.dtype != np.int64 or cells.shape != size or _largest(cells) > LARGEST_CELL:
-        raise ParameterError(
-            "The cells of an oracle must be 64-bit integers from -2^61 to 2^61, depth rows of width cells;"
-            " sums of larger ones would not fit in 64 bits."
-        )
 
 
 def _size(hashing: RowHash) -> dict[str, int | float | str]:

@@ -1,5 +1,7 @@
 """`hc.oracle`: every kind of data, sketches with deletions, merging, refusals (whole texts)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -90,7 +92,7 @@ def test_oracles_made_alike_merge(tmp_path):
     assert first.hashing == second.hashing == third.hashing
     assert (first.cells != second.cells).any()
     both = merge_oracles([tmp_path / "a.hc", tmp_path / "b.hc"])
-    assert both.to_bytes() == first.merge(second).to_bytes()
+    assert replace(both, made=None).to_bytes() == replace(first.merge(second), made=None).to_bytes()
     assert both.estimate(["tea"])["count"].to_pylist() == pytest.approx([1800], abs=150)
     with pytest.raises(ParameterError, match=r"^merge needs at least two oracles\.$"):
         merge_oracles([tmp_path / "a.hc"])

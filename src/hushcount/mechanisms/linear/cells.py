@@ -11,7 +11,7 @@ from hushcount.accounting.charges import Charge, Curve, Event, Normal, Response
 from hushcount.accounting.decimals import ZERO
 from hushcount.accounting.zcdp import zcdp_sigma
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
+from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, check_cells
 from hushcount.mechanisms.base import NOT_GAUSSIAN, Claim, Mechanism
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.histograms.gaussian import check_sigma
@@ -20,7 +20,7 @@ from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget, Guarantee, PrivacyUnit, unwarned
-from hushcount.releases.oracle import Oracle, check_cells
+from hushcount.releases.oracle import Oracle
 from hushcount.shapes import NOTHING_PUBLIC, Cells, Public
 
 
