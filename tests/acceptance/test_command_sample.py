@@ -57,7 +57,7 @@ def test_table(run):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ((), "Give either --rate or --size, got --rate = None and --size = None.\n"),
+        ((), "Give either --rate or --size, got neither.\n"),
         (("--rate", "0"), "--rate must be above 0 and at most 1, got 0.0.\n"),
         (("--rate", "1.5"), "--rate must be above 0 and at most 1, got 1.5.\n"),
         (("--rate", "0.1", "--power", "2.5"), "--power must lie between 0 and 2, got 2.5.\n"),
