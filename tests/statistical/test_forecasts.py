@@ -195,7 +195,7 @@ SPECIAL = {
     "sample-keys": lambda: Row(
         PrivateSampleKeys(BUDGET, Public(), Pps(0.05, 1.0)),
         histogram,
-        read=lambda release: dict.fromkeys(release.keys.to_pylist(), 0),
+        read=lambda release: dict.fromkeys(release.keys["key"].to_pylist(), 0),
     ),
     "noisy-cells": noisy_cells,
     "group": group,

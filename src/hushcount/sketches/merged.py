@@ -237,6 +237,15 @@ class DealtByKey(list[Dealt]):
     """Sketches of shards to which events were dealt by their key."""
 
 
+@runtime_checkable
+class Shaped(Protocol):
+    """Whatever hands a summary to a mechanism."""
+
+    def shape(self) -> object:
+        """Return the summary."""
+        ...
+
+
 def shards_of(sketches: Sequence[object]) -> Shards:
     """Return the shape of several SpaceSaving or MisraGries sketches, each of its own part of the data."""
     if not sketches:
@@ -254,7 +263,7 @@ def shards_of(sketches: Sequence[object]) -> Shards:
 
 
 def _shape(sketch: object) -> FloorCounters:
-    shape = sketch.shape() if isinstance(sketch, SavedSketch) else None
+    shape = sketch.shape() if isinstance(sketch, Shaped) else None
     if not isinstance(shape, FloorCounters):
         raise NotProvedError(
             f"shards is proved for SpaceSaving and MisraGries sketches, got {type(sketch).__name__};"

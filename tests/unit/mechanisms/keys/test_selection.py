@@ -37,6 +37,7 @@ def test_large_weights_are_published_and_small_ones_never(kind):
     assert found.made.recipe["moved"] == 5
     users = {WeightedGaussian: (29, 92), KeySips: (33, 103), SteeredSelection: (38, 118)}[kind]
     assert found.accuracy().sentences == (
+        "Only keys are published: no count, no order by frequency.",
         "A key of {} users who hold no other key, or of {} users who hold ten keys each, is published with"
         " probability 0.95.".format(*users),
     )

@@ -173,7 +173,7 @@ def test_a_release_tells_counts_bounds_and_estimates():
 def test_keys_alone():
     mechanism = PrivateSampleKeys(Budget(1.0, 1e-6), scheme=Pps(0.01))
     release = mechanism.release(histogram([1, 1000, 2, 100_000]), SeededBits(1))
-    assert release.keys.to_pylist() == [1, 3]
+    assert release.keys["key"].to_pylist() == [1, 3]
     assert len(release) == 2
 
 
