@@ -79,6 +79,12 @@ def _updates(kind: str, rows: list[dict[str, Any]]) -> Iterator[Line]:
             yield Line(f"{name}: share of the limit loop", speed, least=0.45)
         speed = updates.ratio(rows, case, "SpaceSaving", "datasketches")
         yield Line(f"{name}: times datasketches", speed, least=4.0 if kind == "ints" else 3.0)
+    if kind == "ints":
+        case = (kind, "uniform", max(updates.COUNTERS))
+        speed = updates.ratio(rows, case, "MisraGries", "SpaceSaving")
+        yield Line(
+            f"MisraGries, {kind}, uniform, k={max(updates.COUNTERS)}: times SpaceSaving", speed, least=0.5
+        )
 
 
 def _parquet(contest: dict[str, Any]) -> Iterator[Line]:

@@ -45,6 +45,7 @@ from hushcount.sketches._kernels.table import (
 
 _U = np.uint64
 _ONE, _FOUR = _U(1), _U(4)
+CROWDED = 32  # hashes in one bucket: random ones are practically never so many
 
 
 @kernel
@@ -127,14 +128,51 @@ def comes_before(table: Any, place: Any, other: Any) -> Any:
 
 
 @kernel
+def hash_order(hashes: Any) -> Any:
+    """Return the order of evenly spread hashes: one pass deals them to as many buckets as there are hashes.
+
+    Buckets then hold about one hash each, so that sorting neighbours takes few steps. Hashes that are not
+    spread, as in a forged file, are sorted by comparisons.
+    """
+    size = hashes.size
+    bits = 1
+    while 1 << bits < size:
+        bits += 1
+    shift = _U(64 - bits)
+    starts = np.zeros((1 << bits) + 1, np.int64)
+    for index in range(size):
+        starts[(hashes[index] >> shift) + _ONE] += 1
+    if starts.max() > CROWDED:
+        return np.argsort(hashes)
+    for bucket in range(1 << bits):
+        starts[bucket + 1] += starts[bucket]
+    order = np.empty(size, np.int64)
+    dealt = np.empty(size, np.uint64)
+    for index in range(size):
+        bucket = hashes[index] >> shift
+        at = starts[bucket]
+        starts[bucket] = at + 1
+        dealt[at], order[at] = hashes[index], index
+    for index in range(1, size):
+        at, first, place = index, dealt[index], order[index]
+        while at > 0 and dealt[at - 1] > first:
+            dealt[at], order[at] = dealt[at - 1], order[at - 1]
+            at -= 1
+        dealt[at], order[at] = first, place
+    return order
+
+
+@kernel
 def line_up(table: Any) -> Any:
     """Sort the stack of the floor by hash, the first on top; byte strings of equal hash by their bytes."""
     stack = table.state[FLOOR] & (WINDOW - _ONE)
     places = table.stacks[stack, : table.tops[stack]].copy()
     hashes = np.empty(places.size, np.uint64)
     for index in range(places.size):
+        if index + AHEAD < places.size:
+            prefetch(table.rows, _U(places[index + AHEAD]))
         hashes[index] = order_of(table, table.rows[places[index]])
-    order = np.argsort(hashes)
+    order = hash_order(hashes)
     for index in range(places.size):
         at = index
         place = places[order[index]]
