@@ -212,9 +212,13 @@ class OfflineTreeAsk(AnyTreeAsk):
         """Return the leaves and their mechanism, or raise if the threshold is too small."""
         return self.sketch, self.mechanism(self.settings.least_residual())
 
+    def public(self) -> Public:
+        """Return the public numbers of the leaves, with the bound on the number of events."""
+        return self.sketch.public().within(self.settings.max_events)
+
     def mechanism(self, threshold: int | None) -> TreeMechanism[Any]:
         """Return the mechanism at a threshold, or at the smallest one."""
-        return HierarchyRelease(self.settings.budget, self.sketch.public(), threshold)
+        return HierarchyRelease(self.settings.budget, self.public(), threshold)
 
     def said(self, reliable: int) -> str:
         """Say how it counts, and from which count on it publishes a node reliably."""
@@ -245,7 +249,7 @@ class NodesAsk(OfflineTreeAsk):
     def mechanism(self, threshold: int | None) -> TreeMechanism[Any]:
         """Return the mechanism at a threshold, or at the smallest one."""
         settings = self.settings
-        return NodeRelease(settings.budget, self.sketch.public(), threshold, settings.by_level)
+        return NodeRelease(settings.budget, self.public(), threshold, settings.by_level)
 
 
 def offline_ask(request: Request, settings: TreeSettings, hierarchy: Hierarchy) -> OfflineTreeAsk:

@@ -5,13 +5,14 @@ Every number in it is a function of noisy values and public parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from hushcount.keys.labels import NodeLabel
 from hushcount.privacy import Guarantee, check_confidence
 from hushcount.releases.made import Made
 from hushcount.releases.published import Published
+from hushcount.releases.trees.nodes import NodeEstimate, Tops, TreeAccuracy, TreeError, TreeRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,103 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     Integers = npt.NDArray[np.int64]
-
-
-class TreeError(Protocol):
-    """How far published totals may lie from the truth, from public numbers and published values only."""
-
-    def bounds(self, rows: TreeRows, confidence: float) -> tuple[Integers, Integers | None]:
-        """Return (lower, upper): one node's true total lies between them; upper is None if unbounded."""
-        ...
-
-    def sentences(self, confidence: float) -> tuple[str, ...]:
-        """Return what is behind the bounds, in words."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class TreeAccuracy:
-    """What is known about the error of a tree at one confidence."""
-
-    confidence: float
-    sentences: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON."""
-        return {"confidence": self.confidence, "sentences": self.sentences}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeRows:
-    """Published nodes as aligned columns.
-
-    `nodes` are labels for people, `levels` 0 (the root) to the height (leaves), `parents` the row of the
-    nearest published ancestor or -1, `residuals` noisy counts without what published descendants hold,
-    `totals` noisy counts of everything below the node.
-    """
-
-    nodes: pa.Array
-    levels: Integers
-    parents: Integers
-    residuals: Integers
-    totals: Integers
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TreeRows):
-            return NotImplemented
-        import numpy as np
-
-        mine, others = ((rows.levels, rows.parents, rows.residuals, rows.totals) for rows in (self, other))
-        return self.nodes.equals(other.nodes) and all(map(np.array_equal, mine, others))
-
-    __hash__ = None  # type: ignore[assignment]  # as of arrays
-
-    def __len__(self) -> int:
-        return len(self.levels)
-
-    @property
-    def depths(self) -> list[int]:
-        """How many published ancestors each row has; rows in depth-first order."""
-        depths: list[int] = []
-        for parent in self.parents.tolist():
-            depths.append(0 if parent < 0 else depths[parent] + 1)
-        return depths
-
-    def first(self, rows: int) -> TreeRows:
-        """Return the first rows; in depth-first order all ancestors are among them."""
-        columns = (self.levels, self.parents, self.residuals, self.totals)
-        return TreeRows(self.nodes.slice(0, rows), *(column[:rows] for column in columns))
-
-    def depth_first(self) -> TreeRows:
-        """Return the same rows: parents before children, siblings by total (descending), level and label."""
-        import numpy as np
-        import pyarrow as pa
-
-        order = np.fromiter(self._walk(), dtype=np.int64, count=len(self))
-        place = np.empty(len(self) + 1, dtype=np.int64)
-        place[order] = np.arange(len(self))
-        place[-1] = -1  # where there is no parent
-        return TreeRows(
-            self.nodes.take(pa.array(order)),
-            self.levels[order],
-            place[self.parents[order]],
-            self.residuals[order],
-            self.totals[order],
-        )
-
-    def _walk(self) -> Iterator[int]:
-        """Yield the places of the rows in depth-first order."""
-        names, levels, totals = self.nodes.to_pylist(), self.levels.tolist(), self.totals.tolist()
-        last_first = sorted(range(len(names)), key=lambda row: (-totals[row], levels[row], names[row]))[::-1]
-        children: dict[int, list[int]] = {}
-        parents = self.parents.tolist()
-        for row in last_first:
-            children.setdefault(parents[row], []).append(row)
-        waiting = children.get(-1, [])
-        while waiting:
-            row = waiting.pop()
-            yield row
-            waiting.extend(children.get(row, []))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -196,13 +100,15 @@ class TreeRelease(Published):
     def table(self) -> pa.Table:
         """node, level, parent, residual, total and the bounds of the total at `confidence`, clipped at 0.
 
-        `upper` is null if no public number bounds the total from above.
+        `upper` is null if no public number bounds the total from above. `near_threshold` marks rows whose
+        bounds fail more often than `confidence` says; files of version 1 do not tell.
         """
         import numpy as np
         import pyarrow as pa
 
         lower, upper = self.error.bounds(self.rows, self.confidence)
-        return pa.table(
+        near = self.error.near(self.rows, self.confidence)
+        table = pa.table(
             {
                 "node": self.nodes,
                 "level": self.levels,
@@ -215,17 +121,59 @@ class TreeRelease(Published):
                 ),
             }
         )
+        return table if near is None else table.append_column("near_threshold", pa.array(near, pa.bool_()))
+
+    def estimate(self, node: str) -> NodeEstimate:
+        """Return what is known about the total of any node, also of one that was not published.
+
+        Costs no privacy: it is computed from what is published.
+
+        Parameters
+        ----------
+        node : str
+            A label as the table writes it, such as "10.0.0.0/8", "/shop" or "*", the root.
+
+        Returns
+        -------
+        NodeEstimate
+            The estimate with bounds that hold at `confidence` for a node that you pick before you see the
+            release. Of a node that was not published the estimate is what is published below it.
+
+        Raises
+        ------
+        ParameterError
+            If no node of the hierarchy has this label, or the release was read from a file that says nothing
+            of nodes that were not published.
+        """
+        place = self._place(node)
+        if place is None:
+            return self._unpublished(NodeLabel.of(node, self.hierarchy, self.height))
+        row = self.table.slice(place, 1).to_pylist()[0]
+        bounds = row["lower"], row["upper"], self.confidence, row.get("near_threshold")
+        return NodeEstimate(node, row["level"], True, row["total"], *bounds)
+
+    def _unpublished(self, label: NodeLabel) -> NodeEstimate:
+        """Return what is known about a node from the topmost published nodes below it."""
+        import numpy as np
+
+        rows = self.rows
+        below = np.array([label.holds(text) for text in rows.nodes.to_pylist()] + [False])
+        tops = np.flatnonzero(below[:-1] & ~below[rows.parents])
+        found = Tops(rows.levels[tops], rows.totals[tops], int(below.sum()))
+        known = self.error.unpublished(label.level, found, self.confidence)
+        return NodeEstimate(label.text, label.level, False, *known, self.confidence)
 
     def accuracy(self, confidence: float = 0.95) -> TreeAccuracy:
-        """Return what is known about the error, in words.
+        """Return what is known about the error, in words and numbers.
 
         Parameters
         ----------
         confidence : float, default 0.95
-            The probability with which the bounds hold for a node chosen before seeing the result.
+            The probability with which the bounds hold: those of the table for a node that you pick before
+            you see it, those of `all_nodes` for all nodes at once.
         """
         checked = check_confidence(confidence)
-        return TreeAccuracy(checked, self.error.sentences(checked))
+        return TreeAccuracy(checked, self.error.sentences(checked), self.error.all_nodes(checked))
 
 
 def _column(values: Integers, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:

@@ -10,7 +10,8 @@ from tests.releases import GUARANTEE
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.hierarchy.totals import subtree_sizes
-from hushcount.releases.tree import TreeRelease, TreeRows
+from hushcount.releases.tree import TreeRelease
+from hushcount.releases.trees.nodes import AllNodes, NodeEstimate, TreeRows
 
 # label, level, row of the parent, residual, total
 ROWS = [
@@ -36,6 +37,15 @@ class SizeError:
     def sentences(self, confidence):
         return (f"True with confidence {confidence:g}.",)
 
+    def near(self, rows, confidence):
+        return rows.residuals < 60
+
+    def all_nodes(self, confidence):
+        return AllNodes(7, 5, (9, 8, 8, 8, 8)) if self.bounded else None
+
+    def unpublished(self, level, tops, confidence):
+        return int(tops.totals.sum()), tops.rows, level
+
 
 def rows_of(rows, kind=None):
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(5)]
@@ -50,6 +60,7 @@ def release_of(rows, **changed):
 
 def test_rows_are_in_depth_first_order():
     assert release_of(ROWS).table.drop_columns(["lower", "upper"]).to_pydict() == {
+        "near_threshold": [True, False, False, False, False, False],
         "node": ["*", "12.0.0.0/8", "10.0.0.0/8", "10.2.0.0/16", "10.1.0.0/16", "10.3.0.0/16"],
         "level": [0, 1, 1, 2, 2, 2],
         "parent": [None, "*", "*", "10.0.0.0/8", "10.0.0.0/8", "10.0.0.0/8"],
@@ -99,7 +110,12 @@ def test_confidence():
     assert release.accuracy(0.5).to_dict() == {
         "confidence": 0.5,
         "sentences": ("True with confidence 0.5.",),
+        "simultaneous_below": 7,
+        "simultaneous_above": 5,
+        "unpublished_at_most": (9, 8, 8, 8, 8),
     }
+    unknown = release_of(ROWS, error=SizeError(bounded=False)).accuracy().to_dict()
+    assert [unknown[name] for name in list(unknown)[2:]] == [None, None, None]
     with pytest.raises(ParameterError, match=r"^confidence must be strictly between 0 and 1, got 0\.$"):
         release.at_confidence(0)
     with pytest.raises(ParameterError, match=r"^confidence must be strictly between 0 and 1, got nan\.$"):
@@ -109,7 +125,7 @@ def test_confidence():
 def test_empty():
     release = release_of([])
     assert len(release) == 0
-    assert release.table.schema.types == [pa.string(), pa.int64(), pa.string(), *[pa.int64()] * 4]
+    assert release.table.schema.types == [pa.string(), pa.int64(), pa.string(), *[pa.int64()] * 4, pa.bool_()]
     assert json.loads(release.to_json())["rows"] == []
 
 
@@ -126,6 +142,7 @@ def test_json():
     assert values["accuracy"]["sentences"] == ["True with confidence 0.95."]
     assert values["guarantee"]["protects"] == "one event, not one person"
     assert values["rows"][1] == {
+        "near_threshold": False,
         "node": "12.0.0.0/8",
         "level": 1,
         "parent": "*",
@@ -154,4 +171,23 @@ def test_pandas_and_words():
     assert release.to_pandas()["total"].tolist() == [610, 300, 260, 130, 70, 70]
     assert repr(release).splitlines()[0] == (
         "TreeRelease of 6 nodes: (1, 1e-08)-differential privacy for one event, by floor release"
+    )
+
+
+def test_any_node_has_an_estimate():
+    release = release_of(ROWS)
+    assert release.estimate("12.0.0.0/8") == NodeEstimate(
+        "12.0.0.0/8", 1, True, 300, 200, 400, 0.95, near_threshold=False
+    )
+    assert release.estimate("10.9.0.0/16") == NodeEstimate("10.9.0.0/16", 2, False, 0, 0, 2, 0.95)
+    without = release_of([("10.1.0.0/16", 2, -1, 70, 70), ("10.3.0.0/16", 2, -1, 7, 7)])
+    assert without.estimate("10.0.0.0/8") == NodeEstimate("10.0.0.0/8", 1, False, 77, 2, 1, 0.95)
+    assert without.estimate("*") == NodeEstimate("*", 0, False, 77, 2, 0, 0.95)
+
+
+def test_only_nodes_of_the_hierarchy_have_an_estimate():
+    with pytest.raises(ParameterError) as caught:
+        release_of(ROWS).estimate("10.0/12")
+    assert str(caught.value) == (
+        "node must be the label of a node of hierarchy ipv4/8, such as * or 10.0.0.0/8, got '10.0/12'."
     )

@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 from hushcount.privacy import EVENT, Guarantee
-from hushcount.releases.tree import TreeRelease, TreeRows
+from hushcount.releases.tree import TreeRelease
+from hushcount.releases.trees.nodes import TreeRows
 
 
 class Within:
@@ -15,6 +16,12 @@ class Within:
 
     def sentences(self, confidence):
         return (f"Within ten, at confidence {confidence:g}.",)
+
+    def near(self, rows, confidence):
+        return rows.residuals < 60
+
+    def all_nodes(self, confidence):
+        return None
 
 
 NODES = [

@@ -20,7 +20,8 @@ from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import Distribution
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.releases.tree import TreeRelease, TreeRows
+from hushcount.releases.tree import TreeRelease
+from hushcount.releases.trees.nodes import TreeRows
 from hushcount.shapes import LeafCounts
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class HierarchyRelease(TreeMechanism[LeafCounts]):
     def draw(self, shape: LeafCounts, bits: Bits) -> TreeRelease:
         """Publish the heavy nodes; memory grows with what is published only."""
         rows = tree_rows(shape.hierarchy, _Walk(self.noise, self.threshold, bits).published(shape))
-        return self.tree(rows, shape.hierarchy, shape.unit, TotalError(self.noise, self.threshold))
+        error = TotalError(self.noise, self.threshold, self.height, self.public.max_events)
+        return self.tree(rows, shape.hierarchy, shape.unit, error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.compiled.arrays import Counts
-from hushcount.releases.tree import TreeRows
+from hushcount.releases.trees.nodes import TreeRows
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy

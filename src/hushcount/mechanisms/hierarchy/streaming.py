@@ -12,12 +12,12 @@ from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim, keep
 from hushcount.mechanisms.counters.floor import ONE_STREAM
 from hushcount.mechanisms.forecast import KeyForecast
-from hushcount.mechanisms.hierarchy.levels import LevelNoise, levels_for
+from hushcount.mechanisms.hierarchy.level_error import LevelError
+from hushcount.mechanisms.hierarchy.levels import levels_for
 from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, conservative_tree
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.noise.bits import Bits
-from hushcount.noise.lattice import smallest_integer
-from hushcount.releases.tree import TreeRelease, TreeRows
+from hushcount.releases.tree import TreeRelease
 from hushcount.shapes import FloorCounters, LevelCounters
 
 NEGLIGIBLE = 1e-12  # noise beyond this probability is not looked at
@@ -116,7 +116,15 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
         """Publish the noisy levels, and of them the tree of nodes whose residual reaches the threshold."""
         noisy = self.noisy_levels(shape, bits)
         rows = conservative_tree(shape.hierarchy, noisy, self.threshold)
-        error = LevelError(self.levels.noise, noisy.floors)
+        error = LevelError(
+            self.levels.noise,
+            noisy.floors,
+            shape.levels[0].candidates,
+            self.levels.threshold,
+            self.threshold,
+            0,
+            False,
+        )
         return self.tree(rows, shape.hierarchy, shape.unit, error).with_notes(*self._notes(noisy))
 
     def noisy_levels(self, shape: LevelCounters, bits: Bits) -> NoisyLevels:
@@ -143,39 +151,3 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
             f"At some levels the sketch shows only nodes larger than the threshold {self.threshold}: {shown};"
             " more counters show more.",
         )
-
-
-@dataclass(frozen=True, slots=True)
-class LevelError:
-    """A total is c + z, the floor of its level f + z0, and c - f <= true <= c; the root has f = 0."""
-
-    noise: LevelNoise
-    floors: tuple[int, ...]
-
-    def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
-        """Return the bounds for one node chosen before seeing the result.
-
-        Half of the failure above, half below.
-        """
-        above, below = self._margins(confidence)
-        floors = np.maximum(np.array(self.floors), 0)
-        margin = np.where(rows.levels == 0, above, below)
-        return rows.totals - floors[rows.levels] - margin, rows.totals + above
-
-    def sentences(self, confidence: float) -> tuple[str, ...]:
-        """Say what the bounds are made of."""
-        above, _ = self._margins(confidence)
-        return (
-            f"With confidence {confidence:g} the true total of a node chosen before seeing the result lies"
-            f" between lower and upper = total + {above}.",
-            "total is an upper estimate with noise: the sketch of a node's level may overcount it by about"
-            " the noisy floor of that level, which the interval includes.",
-            "residual is conservative: the total without the lower estimates (total - noisy floor) of the"
-            " nearest published descendants.",
-        )
-
-    def _margins(self, confidence: float) -> tuple[int, int]:
-        """Return (above, below): above fails if z < -above, below if z - z0 > below."""
-        half = (1 - confidence) / 2
-        above = max(self.noise.distribution.least_tail(half) - 1, 0)
-        return above, smallest_integer(lambda m: m >= 1 and self.noise.difference_tail(m) <= half) - 1

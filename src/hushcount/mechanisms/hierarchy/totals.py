@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushcount.compiled.arrays import Counts, Floats
+from hushcount.compiled.arrays import Counts, Floats, Mask
+from hushcount.errors import ParameterError
+from hushcount.mechanisms.hierarchy.together import MOST_EVENTS, Comparisons, Together, together
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.releases.trees.nodes import AllNodes
 
 if TYPE_CHECKING:
-    from hushcount.releases.tree import TreeRows
+    from hushcount.releases.trees.nodes import Tops, TreeRows
 
-RELIABLE = 0.999
 _NEGLIGIBLE = 1e-12  # of the failure allowed, what may lie beyond the table
 _LARGEST_TABLE = 1 << 21
 _FINE = 32  # up to this many noises each number has its own interval, beyond steps of 2%
@@ -24,10 +26,15 @@ _FINE = 32  # up to this many noises each number has its own interval, beyond st
 
 @dataclass(frozen=True, slots=True)
 class TotalError:
-    """A total is the true one plus as many independent noises as published rows are in its subtree."""
+    """A total is the true one plus as many independent noises as published rows are in its subtree.
+
+    `height` and `max_events`, the public bound on the number of events, say how many nodes were tested.
+    """
 
     noise: Distribution
     threshold: int
+    height: int | None = None
+    max_events: int | None = None
 
     def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
         """Return the bounds for one node chosen before seeing the result.
@@ -39,17 +46,115 @@ class TotalError:
         width = np.array(widths, dtype=np.int64)[place]
         return rows.totals - width, rows.totals + width
 
-    def sentences(self, confidence: float) -> tuple[str, ...]:
-        """Say what the bounds are made of."""
-        noise = self.noise.two_sided(1 - confidence)
-        reliable = self.threshold + self.noise.least_tail(1 - RELIABLE)
-        return (
-            f"With confidence {confidence:g} the true residual of a node chosen before seeing the result lies"
-            f" within {noise} of its residual; a total sums the residuals of its subtree, and their noises.",
-            f"Nodes whose true residual is at least {reliable} are published with probability {RELIABLE:g};"
-            " closer to the threshold only upward noise is published, so published values there are too"
-            " high on average, and so are totals made of many of them.",
+    def near(self, rows: TreeRows, confidence: float) -> Mask:
+        """Return the rows with a residual in their subtree that the threshold may have selected."""
+        sizes, place = np.unique(subtree_sizes(rows.parents), return_inverse=True)
+        reach = [selected_below(self.noise, stepped(size), 1 - confidence) for size in sizes.tolist()]
+        least = _smallest_below(rows.parents, rows.residuals)
+        return np.asarray(least < self.threshold + np.array(reach, dtype=np.int64)[place])
+
+    def all_nodes(self, confidence: float) -> AllNodes | None:
+        """Return the error of every residual, and the residual of any node that is not published."""
+        if self.height is None:
+            return None
+        found = self._together(confidence)
+        missing = self.threshold + found.margin - 1
+        return AllNodes(found.error, found.error, (missing,) * (self.height + 1))
+
+    def unpublished(self, level: int, tops: Tops, confidence: float) -> tuple[int, int, int]:
+        """Return the sum of what is published below a node, and bounds of its total."""
+        failure, rows, estimate = 1 - confidence, tops.rows, int(tops.totals.sum())
+        noise = 0
+        if rows:
+            failure = failure / 2
+            noise = rows * self._together(1 - failure).error
+        own = self.threshold + max(self.noise.least_tail(failure) - 1, 0) - 1
+        return estimate, max(estimate - noise, 0), estimate + noise + own
+
+    def _together(self, confidence: float) -> Together:
+        """Return what holds for all nodes at once: a published node takes its events from its ancestors."""
+        if self.height is None:
+            raise ParameterError(LACKING)
+        events = self.max_events or MOST_EVENTS
+        return together(
+            Comparisons(self.noise, self.threshold, self.height + 1, events, stopping=True), confidence
         )
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """Say what the bounds are made of, and what holds for all nodes at once."""
+        noise = self.noise.two_sided(1 - confidence)
+        own = (
+            f"{picked(confidence)} its true residual lies within {noise} of its residual. A total sums the"
+            " residuals of its subtree, and their noises.",
+            NEAR,
+        )
+        known = self.all_nodes(confidence)
+        return own if known is None else (*own, *self._all_sentences(known, confidence))
+
+    def _all_sentences(self, known: AllNodes, confidence: float) -> tuple[str, ...]:
+        """Say what holds for all nodes at once (Biswas et al. 2024, Theorem 3.2, corrected)."""
+        error, missing, least = known.above, known.unpublished[0], self.threshold - known.above
+        said = (
+            f"{at_once(confidence, self.max_events)} every residual is within {error:,} of the truth, every"
+            f" total within {error:,} for each row of its subtree, and every node with a true residual of at"
+            f" least {missing + 1:,} is published; one that is not has a residual of at most {missing:,}.",
+        )
+        if error >= least:  # a relative error of 100% says nothing
+            return said
+        relative = (
+            f"Then every total is within {percent(error / least)} of the truth; the published residuals"
+            f" below an unpublished node, c of them, add up to its total within {percent(error / least)} +"
+            f" {percent(missing / least)} / c of the truth."
+        )
+        return (*said, relative)
+
+
+NEAR = (
+    "Rows marked near_threshold (* where intervals are shown) are the exception: so close to the threshold a"
+    " node is published only if its noise was high, so their numbers are too high on average and their"
+    " intervals miss the truth more often."
+)
+LACKING = "This release was read from a file of an earlier version, which says nothing of unpublished nodes."
+
+
+def picked(confidence: float) -> str:
+    """Return how the sentence begins that is about one node."""
+    return f"If you pick a node before you see the table, then with probability {confidence:g}"
+
+
+def at_once(confidence: float, max_events: int | None) -> str:
+    """Return how the sentence begins that is about all nodes at once."""
+    events = f" (of at most {MOST_EVENTS:,} events)" if max_events is None else ""
+    return f"For all nodes at once{events}, with probability {confidence:g},"
+
+
+def percent(share: float) -> str:
+    """Return a share in words, rounded up.
+
+    >>> percent(0.07312), percent(12.3)
+    ('7.4%', '1230%')
+    """
+    return f"{math.ceil(1000 * share) / 10:.10g}%"
+
+
+@lru_cache(maxsize=4096)
+def selected_below(noise: Distribution, count: int, failure: float) -> int:
+    """Return how far above the threshold a residual may lie of which the threshold may select the noise.
+
+    With all of `count` residuals further up, bounds of their sum hold given that they were published
+    (docs/proofs/hierarchy/together.md, section 4).
+    """
+    reach = max(noise.least_tail(failure / (2 * count)) - 1, 0)
+    return reach if count == 1 else 2 * reach
+
+
+def _smallest_below(parents: Counts, residuals: Counts) -> Counts:
+    """Return the smallest residual of each subtree; rows in depth-first order."""
+    least = residuals.tolist()
+    for row, parent in reversed(list(enumerate(parents.tolist()))):
+        if parent >= 0:
+            least[parent] = min(least[parent], least[row])
+    return np.array(least, dtype=np.int64)
 
 
 def subtree_sizes(parents: Counts) -> Counts:

@@ -10,7 +10,8 @@ from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Mechanism, ShapeT, check_calibrated
 from hushcount.mechanisms.users import row_budget, user_guarantee
 from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
-from hushcount.releases.tree import TreeError, TreeRelease, TreeRows
+from hushcount.releases.tree import TreeRelease
+from hushcount.releases.trees.nodes import TreeError, TreeRows
 from hushcount.shapes import Public
 
 if TYPE_CHECKING:

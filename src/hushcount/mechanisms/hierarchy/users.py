@@ -10,18 +10,20 @@ import numpy as np
 import pyarrow as pa
 
 from hushcount.accounting.charges import Charge
-from hushcount.compiled.arrays import Counts
+from hushcount.compiled.arrays import Counts, Mask
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
 from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, conservative_tree
-from hushcount.mechanisms.hierarchy.totals import RELIABLE
+from hushcount.mechanisms.hierarchy.together import MOST_EVENTS, Comparisons, Together, together
+from hushcount.mechanisms.hierarchy.totals import LACKING, NEAR, at_once, picked, selected_below
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.mechanisms.histograms.gaussian import gaussian_charge, sparse_histogram
 from hushcount.noise.bits import Bits
-from hushcount.noise.gaussian import DiscreteGaussian
+from hushcount.noise.gaussian import Distribution
 from hushcount.privacy import LARGEST_COUNT, Budget
-from hushcount.releases.tree import TreeRelease, TreeRows
+from hushcount.releases.tree import TreeRelease
+from hushcount.releases.trees.nodes import AllNodes, Tops, TreeRows
 from hushcount.shapes import NodeCounts, Public
 
 if TYPE_CHECKING:
@@ -98,7 +100,7 @@ class NodeRelease(TreeMechanism[NodeCounts]):
         """Publish the numbers that reach the threshold; memory grows with what is published only."""
         levels = self._noisy_levels(shape, bits)
         rows = conservative_tree(shape.hierarchy, levels, self.threshold)
-        error = NodeError(self.noise, self.threshold, self.by_level)
+        error = NodeError(self.noise, self.threshold, self.by_level, self.height, self.public.max_events)
         return self.tree(rows, shape.hierarchy, shape.unit, error)
 
     def _noisy_levels(self, shape: NodeCounts, bits: Bits) -> NoisyLevels:
@@ -158,20 +160,57 @@ class _Sums:
 
 @dataclass(frozen=True, slots=True)
 class NodeError:
-    """A total is the true number of users plus one noise; `by_level` says that residuals are totals."""
+    """A total is the true number of users plus one noise; `by_level` says that residuals are totals.
 
-    noise: DiscreteGaussian
+    `height`, `max_events`, the public bound on the number of rows, and `nodes`, how many nodes exist, say how
+    many nodes were tested.
+    """
+
+    noise: Distribution
     threshold: int
     by_level: bool
+    height: int | None = None
+    max_events: int | None = None
+    nodes: int | None = None
 
     def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
         """Return the bounds for one node chosen before seeing the result."""
         width = self.noise.two_sided(1 - confidence)
         return rows.totals - width, rows.totals + width
 
+    def near(self, rows: TreeRows, confidence: float) -> Mask:
+        """Return the rows whose residual may have reached the threshold by its noise."""
+        return np.asarray(rows.residuals < self.threshold + selected_below(self.noise, 1, 1 - confidence))
+
+    def all_nodes(self, confidence: float) -> AllNodes | None:
+        """Return the error of every total, and the most that a node which is not in the table can have."""
+        if self.height is None:
+            return None
+        found = self._together(confidence)
+        missing = self.threshold + found.margin - 1
+        return AllNodes(found.error, found.error, (missing,) * (self.height + 1))
+
+    def unpublished(self, level: int, tops: Tops, confidence: float) -> tuple[int, int, int]:
+        """Return the largest total below a node, and bounds of its own: a user may be below several."""
+        failure, noise, estimate = 1 - confidence, 0, 0
+        if len(tops.totals):
+            failure = failure / 2
+            noise, estimate = self._together(1 - failure).error, int(tops.totals.max())
+        least = max(self.noise.least_tail(failure) - 1, 0)
+        taken = 0 if self.by_level else int(tops.totals.sum())
+        return estimate, max(estimate - noise, 0), self.threshold - 1 + least + taken
+
+    def _together(self, confidence: float) -> Together:
+        """Return what holds for all nodes at once."""
+        if self.height is None:
+            raise ParameterError(LACKING)
+        events, levels = self.max_events or MOST_EVENTS, self.height + 1
+        tests = Comparisons(self.noise, self.threshold, levels, events, stopping=False, nodes=self.nodes)
+        return together(tests, confidence)
+
     def sentences(self, confidence: float) -> tuple[str, ...]:
-        """Say what the bounds are made of."""
-        width, reliable = self.noise.two_sided(1 - confidence), self.noise.least_tail(1 - RELIABLE)
+        """Say what the bounds are made of, and what holds for all nodes at once."""
+        width = self.noise.two_sided(1 - confidence)
         residual = "residual is the total: no node takes anything from another."
         if not self.by_level:
             residual = (
@@ -179,9 +218,21 @@ class NodeError:
                 " below two of them is subtracted twice, so it is too small rather than too large."
             )
         return (
-            f"With confidence {confidence:g} the true total of a node chosen before seeing the result lies"
-            f" within {width} of its total. Each user counts once per node.",
-            f"A number of at least {self.threshold + reliable} users reaches the threshold with probability"
-            f" {RELIABLE:g}.",
+            f"{picked(confidence)} its true total lies within {width} of its total. Each user counts once per"
+            " node.",
             residual,
+            NEAR,
+            *self._all_sentences(self.all_nodes(confidence), confidence),
+        )
+
+    def _all_sentences(self, known: AllNodes | None, confidence: float) -> tuple[str, ...]:
+        """Say what holds for all nodes at once."""
+        if known is None:
+            return ()
+        missing = known.unpublished[0]
+        taken = "" if self.by_level else ", beyond the totals of its nearest published descendants"
+        bound = self.max_events if self.nodes is None else self.nodes
+        return (
+            f"{at_once(confidence, bound)} every total is within {known.above:,} of the truth, and a node"
+            f" that is not in the table has at most {missing:,}{taken}.",
         )

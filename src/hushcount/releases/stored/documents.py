@@ -45,7 +45,8 @@ from hushcount.releases.stored.exact import (
 from hushcount.releases.stored.guarantees import guarantee_from, guarantee_plain
 from hushcount.releases.stored.models import TABLES, TREES, model_from, model_plain
 from hushcount.releases.stored.oracles import ALWAYS, made_from, made_plain, oracle_from, oracle_plain
-from hushcount.releases.tree import TreeError, TreeRelease, TreeRows
+from hushcount.releases.tree import TreeRelease
+from hushcount.releases.trees.nodes import TreeError, TreeRows
 from hushcount.releases.writers import with_texts
 
 Stored: TypeAlias = Release | TreeRelease | Oracle
@@ -259,7 +260,7 @@ def accuracy_plain(release: Release | TreeRelease) -> dict[str, Plain]:
 def _stated_plain(value: object) -> Plain:
     """Return one member of the accuracy."""
     if isinstance(value, tuple):
-        return list(value)
+        return [each if isinstance(each, str) else whole_plain(each) for each in value]
     if isinstance(value, float):
         return number_plain(value)
     return whole_plain(value) if isinstance(value, int) else None

@@ -16,7 +16,8 @@ from hushcount.privacy import check_confidence
 from hushcount.releases.release import Release
 from hushcount.releases.stored.exact import Plain, fields_from, list_from, text_from, texts_from
 from hushcount.releases.stored.guarantees import guarantee_from, json_number
-from hushcount.releases.tree import TreeRelease, TreeRows
+from hushcount.releases.tree import TreeRelease
+from hushcount.releases.trees.nodes import Tops, TreeRows
 
 if TYPE_CHECKING:
     from hushcount.compiled.arrays import Counts
@@ -88,6 +89,16 @@ class StatedError:
         self._check(confidence)
         lower, upper = self.table["lower"], self.table["upper"]
         return lower.to_numpy(), None if upper.null_count else upper.to_numpy()
+
+    def near(self, rows: TreeRows, confidence: float) -> None:
+        """Say nothing: the file does not state it."""
+
+    def all_nodes(self, confidence: float) -> None:
+        """Say nothing: the file does not state it."""
+
+    def unpublished(self, level: int, tops: Tops, confidence: float) -> tuple[int, int, int]:
+        """Refuse: the file does not state it."""
+        raise ParameterError("This release was read from a file that says nothing of unpublished nodes.")
 
     def _check(self, confidence: float) -> None:
         """Raise unless the bounds are asked for at the confidence at which they are stated."""

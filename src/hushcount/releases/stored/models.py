@@ -48,6 +48,7 @@ _LEVELS = ("laplace-levels", "gaussian-levels")
 _BUDGET = ("budget",)
 _COUNTED: dict[str, Kind] = {"candidates": "count?", "left_out": "whole?", "added": "whole"}
 _GEOMETRIC: dict[str, Kind] = {"budget": _BUDGET, "offset": "whole", "max_events": "count?"}
+_TESTED: dict[str, Kind] = {"height": "count??", "max_events": "count??"}
 _BOUNDS = dict.fromkeys(("below", "above", "simultaneous_below", "simultaneous_above"), "whole?")
 # What was stated at one confidence, of tables and of trees.
 _STATED = _row(
@@ -94,14 +95,25 @@ _TABLES = {
 }
 # Error models of trees.
 _TREES = {
-    "totals": _row("mechanisms.hierarchy.totals:TotalError", noise=NOISES, threshold="count"),
+    "totals": _row("mechanisms.hierarchy.totals:TotalError", noise=NOISES, threshold="count", **_TESTED),
     "nodes": _row(
         "mechanisms.hierarchy.users:NodeError",
-        noise=("discrete-gaussian",),
+        noise=NOISES,
         threshold="count",
         by_level="flag",
+        **_TESTED,
+        nodes="count??",
     ),
-    "levels": _row("mechanisms.hierarchy.streaming:LevelError", noise=_LEVELS, floors="wholes"),
+    "levels": _row(
+        "mechanisms.hierarchy.level_error:LevelError",
+        noise=_LEVELS,
+        floors="wholes",
+        candidates="count??",
+        above_floor="count??",
+        threshold="count??",
+        exact="whole??",
+        by_level="flag??",
+    ),
     "stated": _STATED,
 }
 # What error models are made of.
@@ -194,7 +206,9 @@ def model_from(value: Plain, names: tuple[str, ...]) -> object:
         raise ValueError("model")
     name = text_from(value["name"])
     kinds = _TABLE[name][1]
-    fields = fields_from(value, ("name", *kinds))
+    lacking = [field for field, kind in kinds.items() if kind[-2:] == "??" and field not in value]
+    fields = fields_from(value, [field for field in ("name", *kinds) if field not in lacking])
+    fields = fields | dict.fromkeys(lacking)
     read = {field: _read(kind, fields[field]) for field, kind in kinds.items()}
     return MODELS[name](**read)
 
@@ -205,7 +219,7 @@ def _written(kind: Kind, value: object) -> Plain:
         return model_plain(value)
     if value is None:
         return None
-    return _KINDS[kind.removesuffix("?")][0](value)
+    return _KINDS[kind.rstrip("?")][0](value)
 
 
 def _read(kind: Kind, value: Plain) -> object:
@@ -214,7 +228,7 @@ def _read(kind: Kind, value: Plain) -> object:
         return model_from(value, kind)
     if value is None and kind.endswith("?"):
         return None
-    return _KINDS[kind.removesuffix("?")][1](value)
+    return _KINDS[kind.rstrip("?")][1](value)
 
 
 def _parties_plain(parties: tuple[Release, ...]) -> Plain:
@@ -234,7 +248,8 @@ def _parties_from(value: Plain) -> tuple[Release, ...]:
     return parties
 
 
-# How a field of each kind is written and read; "?" after a kind allows null.
+# How a field of each kind is written and read; "?" after a kind allows null, "??" also its absence, since
+# files of earlier versions lack it.
 _KINDS: dict[str, tuple[Callable[..., Plain], Callable[[Plain], object]]] = {
     "whole": (whole_plain, whole_from),
     "count": (whole_plain, lambda value: whole_from(value, 1)),

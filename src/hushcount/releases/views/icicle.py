@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterator
 from colorsys import hls_to_rgb
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
 
 from hushcount.errors import ParameterError
 from hushcount.releases.views.tables import visible

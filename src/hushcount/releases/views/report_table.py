@@ -149,7 +149,7 @@ def _cell(sheet: Sheet, column: Column, row: Row, depth: int) -> Markup:
     value = row[column.field]
     if column.kind == "interval":
         drawing = bar(sheet.scale, row[sheet.value], row["lower"], row["upper"])
-        return element("td", drawing, element("span", bounds(row["lower"], row["upper"])), class_="interval")
+        return element("td", drawing, element("span", _marked(row)), class_="interval")
     if column.kind in ("number", "decimal"):
         return element("td", shown_number(value), class_=_class(column))
     name, kind = shown_key(unpadded(str(value)) if column.kind == "node" else value)
@@ -178,6 +178,12 @@ def bounds(lower: object, upper: object) -> str:
     """Return an interval in words."""
     low = shown_number(lower)
     return f"{low} or more" if upper is None else f"{low} to {shown_number(upper)}"
+
+
+def _marked(row: Row) -> str:
+    """Return the interval of a row in words, with a mark if the threshold may have selected its noise."""
+    words = bounds(row["lower"], row["upper"])
+    return f"{words} *" if row.get("near_threshold") else words
 
 
 def bar(scale: LogScale, value: object, lower: object, upper: object) -> Markup:
@@ -236,7 +242,7 @@ def notebook_html(release: Release | TreeRelease) -> str:
 def _notebook_cell(row: dict[str, object], column: Column) -> Markup:
     """Return one cell."""
     if column.kind == "interval":
-        words = bounds(row["lower"], row["upper"])
+        words = _marked(row)
     else:
         value = row[column.field]
         words = shown_key(value)[0] if column.kind in TEXTS else shown_number(value)

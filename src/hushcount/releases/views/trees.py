@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from hushcount.releases.tree import TreeRelease, TreeRows
+    from hushcount.releases.tree import TreeRelease
+    from hushcount.releases.trees.nodes import TreeRows
 
 BRANCH, LAST, PASSING, NOTHING = "├─ ", "└─ ", "│  ", "   "
 LEAST_LABEL = 4  # characters of a node that are shown in any case
+MARKED = "near_threshold"  # the column of rows that have a mark beside their interval
 MARKER = "·"  # stands for each component that a key lacks
 # What stands between the components of a node, by how the name of the hierarchy begins. A release that was
 # read from a file has this name only, and views know no hierarchies.
@@ -87,11 +89,15 @@ def rich_tree(release: TreeRelease, rows: int | None = None, width: int = WIDTH)
     residuals, totals, lower, upper = (
         table[name].to_pylist() for name in ("residual", "total", "lower", "upper")
     )
+    shown = intervals(lower, upper)
+    if MARKED in table.column_names:
+        near = table[MARKED].to_pylist()
+        shown = [f"{words} *" if marked else words for words, marked in zip(shown, near, strict=True)]
     of_what = " of the total" if width >= WIDTH else ""
     numbers = [
         ShownColumn("residual", [f"{residual:,}" for residual in residuals]),
         ShownColumn("total", [f"{total:,}" for total in totals]),
-        ShownColumn(f"{100 * release.confidence:g}% interval{of_what}", intervals(lower, upper), "dim"),
+        ShownColumn(f"{100 * release.confidence:g}% interval{of_what}", shown, "dim"),
     ]
     widths = [column.width for column in numbers]
     bars = bar_cells(width, [KEY_CELLS, *widths])

@@ -13,7 +13,7 @@ from hushcount.hierarchies.addresses import Ipv4
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.mechanisms.hierarchy import offline as module
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
-from hushcount.mechanisms.hierarchy.totals import TotalError, stepped, sum_within
+from hushcount.mechanisms.hierarchy.totals import NEAR, TotalError, stepped, sum_within
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import EVENT, USER, Budget, PrivacyUnit
@@ -218,12 +218,32 @@ def test_steps_of_widths():
 
 
 def test_sentences():
-    sentences = TotalError(DiscreteGaussian(15), 84).sentences(0.95)
-    assert sentences == (
-        "With confidence 0.95 the true residual of a node chosen before seeing the result lies within 29 of"
-        " its residual;"
-        " a total sums the residuals of its subtree, and their noises.",
-        "Nodes whose true residual is at least 131 are published with probability 0.999; closer to the"
-        " threshold only upward noise is published, so published values there are too high on average, and"
-        " so are totals made of many of them.",
+    own = (
+        "If you pick a node before you see the table, then with probability 0.95 its true residual lies"
+        " within 29 of its residual. A total sums the residuals of its subtree, and their noises.",
+        NEAR,
+    )
+    assert TotalError(DiscreteGaussian(15), 84).sentences(0.95) == own  # of a file without the height
+    small = TotalError(DiscreteGaussian(15), 84, 4, 100_000).sentences(0.95)
+    assert small == (
+        *own,
+        "For all nodes at once, with probability 0.95, every residual is within 73 of the truth, every total"
+        " within 73 for each row of its subtree, and every node with a true residual of at least 144 is"
+        " published; one that is not has a residual of at most 143.",
+    )
+    large = TotalError(DiscreteGaussian(15), 10_000, 4).sentences(0.95)
+    assert large[2:] == (
+        "For all nodes at once (of at most 1,000,000,000,000 events), with probability 0.95, every residual"
+        " is within 97 of the truth, every total within 97 for each row of its subtree, and every node with a"
+        " true residual of at least 10,093 is published; one that is not has a residual of at most 10,092.",
+        "Then every total is within 1% of the truth; the published residuals below an unpublished node, c of"
+        " them, add up to its total within 1% + 102% / c of the truth.",
+    )
+
+
+def test_near_says_that_selection_is_not_corrected():
+    assert NEAR == (
+        "Rows marked near_threshold (* where intervals are shown) are the exception: so close to the"
+        " threshold a node is published only if its noise was high, so their numbers are too high on average"
+        " and their intervals miss the truth more often."
     )

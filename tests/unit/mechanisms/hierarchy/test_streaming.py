@@ -106,7 +106,7 @@ def test_a_release_is_near_the_truth() -> None:
     assert rows["37.37.0.0/16"]["parent"] == "37.0.0.0/8"
     assert tree.guarantee.parameters["above_floor"] == 73
     assert tree.guarantee.parameters["hierarchy"] == "ipv4/8"
-    assert len(tree.accuracy().sentences) == 3
+    assert len(tree.accuracy().sentences) == 5
 
 
 def test_intervals_hold_as_often_as_they_say() -> None:

@@ -11,6 +11,7 @@ from hushcount.hierarchies.base import UserLeafBatch
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
+from hushcount.mechanisms.hierarchy.totals import NEAR
 from hushcount.mechanisms.hierarchy.users import NodeError, NodeRelease
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.privacy import USER, Budget
@@ -88,13 +89,23 @@ def test_it_is_charged_by_its_curve():
 
 
 def test_sentences():
-    said = NodeError(DiscreteGaussian(10), 50, by_level=True).sentences(0.95)
+    said = NodeError(DiscreteGaussian(10), 50, by_level=True, height=2, max_events=1000).sentences(0.95)
     assert said == (
-        "With confidence 0.95 the true total of a node chosen before seeing the result lies within 20 of its"
-        " total. Each user counts once per node.",
-        "A number of at least 82 users reaches the threshold with probability 0.999.",
+        "If you pick a node before you see the table, then with probability 0.95 its true total lies within"
+        " 20 of its total. Each user counts once per node.",
         "residual is the total: no node takes anything from another.",
+        NEAR,
+        "For all nodes at once, with probability 0.95, every total is within 37 of the truth, and a node that"
+        " is not in the table has at most 81.",
     )
+    said = NodeError(DiscreteGaussian(10), 50, by_level=False).sentences(0.95)
+    assert said[1:] == (
+        "residual is the total without the totals of the nearest published descendants; whoever is below two"
+        " of them is subtracted twice, so it is too small rather than too large.",
+        NEAR,
+    )
+    said = NodeError(DiscreteGaussian(10), 50, False, height=2, max_events=1000).sentences(0.95)
+    assert said[-1].endswith("at most 81, beyond the totals of its nearest published descendants.")
 
 
 @pytest.mark.parametrize("kind", [HierarchyRelease, LevelFloorRelease])

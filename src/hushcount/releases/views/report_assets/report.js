@@ -55,8 +55,9 @@
       range.setAttribute("x", left);
       range.setAttribute("width", Math.max(right - left, 1));
       mark.setAttribute("x", Math.min(Math.max(place(row[value]) - 1.5, 0), bar - 3));
-      cell.lastElementChild.textContent = row.upper === null ? number(row.lower) + " or more"
-        : number(row.lower) + " to " + number(row.upper);
+      const near = row.near_threshold ? " *" : "";
+      cell.lastElementChild.textContent = (row.upper === null ? number(row.lower) + " or more"
+        : number(row.lower) + " to " + number(row.upper)) + near;
     }
     function line(index) {
       const row = rows[index];

@@ -1,0 +1,96 @@
+"""Labels of the nodes of a hierarchy: their levels, and which is below which.
+
+A release that was read from a file has the name of its hierarchy and labels, and nothing else. That is
+enough, because a label shows all ancestors of its node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from hushcount.errors import ParameterError
+
+ROOT = "*"
+# What stands between the components of a label, by how the name of the hierarchy begins, and an example.
+_COMPONENTS = {
+    "path": ("/", "/shop"),
+    "domain": (".", "com.example"),
+    "columns:": (" > ", "de > Hesse"),
+    "parents:": (" > ", "Europe > France"),
+    "function": (" > ", "I > I2"),
+}
+_ADDRESSES: dict[str, tuple[type[IPv4Network | IPv6Network], str]] = {
+    "ipv4/": (IPv4Network, "10.0.0.0/8"),
+    "ipv6/": (IPv6Network, "2001:db8::/32"),
+}
+_PART = r"(?:\d\d|·)"
+_DATE = re.compile(rf"\d{{4}}(-{_PART})?(?(1)(-{_PART})?)(?(2)(T{_PART})?)")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLabel:
+    """The label of a node: its level, and whether the node of another label is below it."""
+
+    text: str
+    level: int
+    holds: Callable[[str], bool]
+
+    @classmethod
+    def of(cls, text: str, hierarchy: str, height: int) -> NodeLabel:
+        """Return the label of a node of a hierarchy, or raise if no node of it can have this label.
+
+        >>> shop = NodeLabel.of("/shop", "path/2", 2)
+        >>> shop.level, shop.holds("/shop/tea"), shop.holds("/shopping/tea")
+        (1, True, False)
+        """
+        if text == ROOT:
+            return cls(text, 0, lambda other: other != ROOT)
+        found, example = _read(str(text), hierarchy)
+        if found is None or not 1 <= found.level <= height:
+            raise ParameterError(
+                f"node must be the label of a node of hierarchy {hierarchy}, such as * or {example},"
+                f" got {text!r}."
+            )
+        return found
+
+
+def _read(text: str, hierarchy: str) -> tuple[NodeLabel | None, str]:
+    """Return a label, None if it is malformed, and an example of a good one."""
+    for name, (kind, example) in _ADDRESSES.items():
+        if hierarchy.startswith(name):
+            return _address(text, kind, int(hierarchy.removeprefix(name))), example
+    for name, (between, example) in _COMPONENTS.items():
+        if hierarchy.startswith(name):
+            # A path may begin with a slash, which is part of its first component.
+            level = 1 + text.count(between, 1 if between == "/" else 0)
+            return NodeLabel(text, level, partial(_begins, text + between)), example
+    found = _DATE.fullmatch(text) if hierarchy == "date" else None
+    if found is None:
+        return None, "2024-05-17"
+    level = 1 + sum(part is not None for part in found.groups())
+    return NodeLabel(text, level, partial(_begins, (f"{text}-", f"{text}T"))), "2024-05-17"
+
+
+def _begins(start: str | tuple[str, ...], text: str) -> bool:
+    """Return whether a label begins in one of these ways."""
+    return text.startswith(start)
+
+
+def _address(text: str, kind: type[IPv4Network | IPv6Network], step: int) -> NodeLabel | None:
+    """Return the label of a prefix, or None if it is none of this step."""
+    try:
+        prefix = ip_network(text)
+    except ValueError:
+        return None
+    if not isinstance(prefix, kind) or prefix.prefixlen % step:
+        return None
+
+    def holds(other: str) -> bool:
+        below = None if other == ROOT else ip_network(other)
+        return below is not None and below != prefix and below.subnet_of(prefix)  # type: ignore[arg-type]
+
+    return NodeLabel(text, prefix.prefixlen // step, holds)
