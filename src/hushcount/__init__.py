@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hushcount import engines, errors, ldp, testing
     from hushcount.audit.check import Audit, audit
+    from hushcount.jobs.linear.tracked import tracked_sketch
     from hushcount.jobs.oracle import oracle
     from hushcount.jobs.release import release
     from hushcount.jobs.sample import sample
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from hushcount.sketches.exact import Exact
     from hushcount.sketches.kinds import load
     from hushcount.sketches.levels import HierarchySketch
-    from hushcount.sketches.linear import CountMin, CountSketch
+    from hushcount.sketches.linear import CountMin, CountSketch, TrackedSketch
     from hushcount.sketches.users import UserMisraGries
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ _PLACES = {
     "Oracle": "hushcount.releases.oracle:Oracle",
     "Release": "hushcount.releases.release:Release",
     "SpaceSaving": "hushcount.sketches.counters:SpaceSaving",
+    "TrackedSketch": "hushcount.sketches.linear:TrackedSketch",
     "TreeRelease": "hushcount.releases.tree:TreeRelease",
     "UserMisraGries": "hushcount.sketches.users:UserMisraGries",
     "add_releases": "hushcount.releases.added:add_releases",
@@ -62,6 +64,7 @@ _PLACES = {
     "release": "hushcount.jobs.release:release",
     "sample": "hushcount.jobs.sample:sample",
     "top": "hushcount.jobs.top:top",
+    "tracked_sketch": "hushcount.jobs.linear.tracked:tracked_sketch",
     "tree": "hushcount.jobs.tree:tree",
     "verify": "hushcount.jobs.trust.verify:verify",
 }
@@ -80,6 +83,7 @@ __all__ = [
     "Oracle",
     "Release",
     "SpaceSaving",
+    "TrackedSketch",
     "TreeRelease",
     "UserMisraGries",
     "__version__",
@@ -97,6 +101,7 @@ __all__ = [
     "sample",
     "testing",
     "top",
+    "tracked_sketch",
     "tree",
     "verify",
 ]

@@ -21,6 +21,10 @@ LARGEST_DELTA = 1e-2
 LARGEST_COUNT = (1 << 63) - 1
 NOBODY = "nobody: NOT PRIVATE, the noise came from a seed for tests"
 FAR_BELOW = 0.1
+LARGE_FOR = (
+    "delta = {:g} is not below 1 / max_events = {:.3g}: among so many events some single one may be"
+    " published."
+)
 FEW = (
     "delta is not far below 1 / number of events, so the guarantee is weak for data of this size."
     " This message depends on the data: do not publish it."
@@ -268,12 +272,12 @@ def check_count(name: str, value: int, least: int = 1, most: int | None = None) 
 
 
 def check_max_events(max_events: int | None, delta: float) -> int | None:
-    """Return the public length bound, or raise; delta must lie below 1 / max_events."""
+    """Return the public length bound, or raise; warn of a delta that is not below 1 / max_events."""
     if max_events is None:
         return None
     bound = check_count("max_events", max_events, most=LARGEST_COUNT)
     if delta * bound >= 1:
-        raise ParameterError(f"delta must be below 1/max_events = {1 / bound:.3g}, got {delta:g}.")
+        warnings.warn(LARGE_FOR.format(delta, 1 / bound), PrivacyWarning, stacklevel=5)
     return bound
 
 

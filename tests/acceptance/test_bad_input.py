@@ -115,10 +115,22 @@ CASES = {
         "--delta must be strictly between 0 and 1, got 0.0; or give a public domain.",
     ),
     "delta nan": (budget("1", "nan"), USAGE, "--delta must be strictly between 0 and 1, got nan."),
-    "delta not below 1/max_events": (
-        budget("1", "1e-6", "--max-events", "1000000"),
+    "share of nothing": (
+        top("good.parquet", "--share", "0.1"),
         USAGE,
-        "--delta must be below 1/--max-events = 1e-06, got 1e-06.",
+        "--share needs --max-events, the public bound it is a share of, or --other, a noisy total that is"
+        " paid for.",
+    ),
+    "share 0": (
+        top("good.parquet", "--share", "0", "--max-events", "1000"),
+        USAGE,
+        "--share must be strictly between 0 and 1, got 0.0.",
+    ),
+    "share too small": (
+        top("good.parquet", "--share", "0.001", "--max-events", "10000"),
+        USAGE,
+        "--share must be larger at this budget, got 0.001: it is 11 of 10,000 events, and keys are published"
+        " reliably from 21 events on.",
     ),
     "counters 1": (top("good.parquet", "--counters", "1"), USAGE, "--counters must be at least 2, got 1."),
     "confidence 1": (

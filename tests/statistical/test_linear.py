@@ -19,6 +19,7 @@ from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.sketches.linear import LINEAR, CountMin, CountSketch, at_least_half
+from hushcount.sketches.sizes import size_for
 from hushcount.sketches.table import PreparedKeys
 
 FALSE_ALARM = 1e-9
@@ -107,6 +108,19 @@ def test_count_sketch_breaks_its_bound_no_more_than_stated():
     assert sketch.error_bound < 1000
     assert at_most(hits, len(found), sketch.failure)
     assert not at_most(hits, len(found), sketch.failure / 2)
+
+
+@pytest.mark.parametrize(("kind", "error", "keys"), [(COUNT_MIN, 0.05, 19), (COUNT_SKETCH, 0.2, 24)])
+def test_a_sketch_made_for_an_error_keeps_it_and_a_quarter_of_its_width_does_not(kind, error, keys):
+    """So many equal keys that any collision breaks the promise, error * F1 or error * sqrt(F2)."""
+    failure, weight = 0.05, 1000
+    depth, width = size_for(kind, error, failure)
+    allowed = error * (keys * weight if kind == COUNT_MIN else weight * keys**0.5)
+    assert allowed < weight
+    found = estimates(kind, (66_600, depth, width), keys, weight)
+    assert at_most(int((np.abs(found) > allowed).sum()), len(found), failure)
+    narrow = estimates(kind, (66_600, depth, width // 4), keys, weight)
+    assert not at_most(int((np.abs(narrow) > allowed).sum()), len(narrow), failure)
 
 
 @pytest.mark.parametrize("kind", [COUNT_MIN, COUNT_SKETCH])

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from hushcount.errors import ParameterError
+from hushcount.errors import ParameterError, PrivacyWarning
 from hushcount.privacy import (
     EVENT,
     RESULT_ROW,
@@ -70,8 +70,10 @@ def test_count():
 def test_max_events():
     assert check_max_events(None, 0.5) is None
     assert check_max_events(1000, 1e-4) == 1000
-    text = "delta must be below 1/max_events = 0.001, got 0.001."
-    assert refusal(check_max_events, 1000, 0.001) == text
+    text = "delta = 0.001 is not below 1 / max_events = 0.001: among so many events some single one may be"
+    with pytest.warns(PrivacyWarning) as warned:
+        assert check_max_events(1000, 0.001) == 1000
+    assert [str(each.message) for each in warned] == [f"{text} published."]
     assert refusal(check_max_events, 0, 1e-6) == "max_events must be at least 1, got 0."
 
 

@@ -95,6 +95,11 @@ DRAW = (
 
 
 OTHER = (
+    options.real(
+        "--share SHARE",
+        "Show keys with more than this share of all events: of --max-events, or with --other of the noisy"
+        " total. Without --counters as many are taken as it needs.",
+    ),
     options.flag("--other", "Publish also a noisy total, and so how much all other keys have together."),
     options.real("--other-share S", "Share of --epsilon that --other takes (0.05)."),
 )

@@ -12,11 +12,13 @@ from hushcount.accounting.zcdp import zcdp_budget
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import KINDS, METHODS
+from hushcount.jobs.trust.share import check_share
 from hushcount.keys.plain import check_on_bad
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES
 from hushcount.mechanisms.registry import MECHANISMS
 from hushcount.mechanisms.total import SHARE
+from hushcount.noise.lattice import typed
 from hushcount.privacy import (
     LARGEST_COUNT,
     Budget,
@@ -30,6 +32,7 @@ from hushcount.privacy import (
     unwarned,
     weaknesses,
 )
+from hushcount.releases.share import share_cut
 from hushcount.releases.views.report_files import NO_FILES, check_files, write_files
 from hushcount.sketches import kinds
 from hushcount.sketches.linear import TrackedSketch
@@ -140,6 +143,7 @@ class ReleaseSettings(Settings):
     domain: Domain | Data = None
     other: bool = False
     other_share: float | None = None
+    share: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,6 +154,8 @@ class ReleaseSettings(Settings):
             check_count("limit", self.limit, most=LARGEST_COUNT)
         if self.min_count is not None:
             check_count("min_count", self.min_count, least=0, most=LARGEST_COUNT)
+        if self.share is not None:
+            check_share(self, self.share, self.max_events)
 
     def spent(self) -> Budget:
         """Return what the release spends: a public domain and delta = 0 require each other."""
@@ -182,8 +188,11 @@ class ReleaseSettings(Settings):
 
     def finished(self, published: Release) -> Release:
         """Return the rows and intervals asked for, written if asked."""
-        options = self.stated()
-        shown = published.cut(self.min_count, self.limit).at_confidence(self.confidence)
+        options, least = self.stated(), self.min_count
+        if self.share is not None:
+            cut = share_cut(published, typed(self.share), self.max_events)
+            published, least = published.with_notes(*cut.sentences), max(least or 0, cut.shown)
+        shown = published.cut(least, self.limit).at_confidence(self.confidence)
         done = shown.made_with(options, self.source_name)
         if self.outputs != NO_FILES:
             write_files(done, *self.outputs)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import Partitioning
 from hushcount.jobs.request import Progress, Request
@@ -14,6 +15,7 @@ from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, taken
 from hushcount.jobs.spark import is_frame
 from hushcount.jobs.trust.dry_run import run_or_rehearse
+from hushcount.jobs.trust.share import share_counters
 from hushcount.jobs.users import UserSettings, chosen_ask, exact_events, plan_users
 from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
@@ -38,6 +40,7 @@ def top(
     confidence: float = 0.95,
     limit: int | None = None,
     min_count: int | None = None,
+    share: float | None = None,
     output: PathLike | None = None,
     plot: PathLike | None = None,
     report: PathLike | None = None,
@@ -104,6 +107,9 @@ def top(
         Keep at most this many rows; costs no privacy.
     min_count : int, optional
         Keep only rows with a noisy count of at least this; costs no privacy.
+    share : float, optional
+        Keep the keys with more than this share of all events, of `max_events` or with `other` of the noisy
+        total; without `counters` as many are taken as the share needs. Costs no privacy.
     output : path, optional
         Also write the table: .csv, .tsv, .parquet or .json.
     plot : path, optional
@@ -191,6 +197,11 @@ def top_job(
     """Return what `top` is asked for; Spark counts its own frames, and files if it is told how."""
     settings, users = taken(ReleaseSettings, values), taken(UserSettings, values)
     request, running = taken(Request, values), taken(Running, values)
+    if settings.share is not None and users.user is not None:
+        raise ParameterError(
+            "share cannot be combined with user: a user may have several keys, so keys have no shares of all"
+            " users; give min_count, a number of users."
+        )
     if is_frame(request.data) and partitioning is None:
         partitioning = Partitioning(user=users.user)
     if partitioning is not None:
@@ -204,6 +215,8 @@ def top_job(
     if users.user is None:
         if users.exact:
             return exact_events(request, settings, running), running
+        if settings.share is not None and running.counters is None:
+            counters = share_counters(settings, settings.share)
         return TableAsk(request, settings, partial(settings.sketch, counters)), running
     if users.auto:
         return chosen_ask(request, (settings, users), running), Running()

@@ -21,12 +21,13 @@ from hushcount.sketches.base import SavedSketch, alone
 from hushcount.sketches.cells import LinearSketch
 from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.held import need
+from hushcount.sketches.sizes import SizedCells
 
 SIDE = 1 / 8
 """The probability that one row of CountSketch errs by more than its bound, on one side."""
 
 
-class CountMin(LinearSketch):
+class CountMin(SizedCells):
     """Sums of weights in `depth` rows of `width` cells; the smallest cell of a key is its estimate.
 
     true <= estimate, and estimate <= true + `error_bound` except with probability `failure` (over the seed,
@@ -68,7 +69,7 @@ class CountMin(LinearSketch):
         return math.exp(-self.depth)
 
 
-class CountSketch(LinearSketch):
+class CountSketch(SizedCells):
     """Signed sums of weights in `depth` rows of `width` cells; the median of a key's cells is its estimate.
 
     The estimate lies within `error_bound` of the truth except with probability `failure` (over the seed, for

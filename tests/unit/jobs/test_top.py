@@ -109,7 +109,6 @@ def test_guarantee_and_notes():
         ({"epsilon": math.nan}, "epsilon must be a finite number above 0, got nan."),
         ({"epsilon": 21}, "epsilon above 20 protects nobody, got 21."),
         ({"delta": 1}, "delta must be strictly between 0 and 1, got 1."),
-        ({"max_events": 10**6}, "delta must be below 1/max_events = 1e-06, got 1e-06."),
         ({"max_events": 0}, "max_events must be at least 1, got 0."),
         ({"counters": 1}, "counters must be at least 2, got 1."),
         ({"counters": True}, "counters must be a whole number, got True."),

@@ -40,7 +40,8 @@ def test_residuals_and_totals(method):
         ("/shop/tea", "/shop"): (9000, 9000),
         ("/about/·", None): (7000, 7000),
     }
-    assert release.table.column_names == ["node", "level", "parent", "residual", "total", "lower", "upper"]
+    bounds = ["lower", "upper", "near_threshold"]
+    assert release.table.column_names == ["node", "level", "parent", "residual", "total", *bounds]
     assert "Malformed keys are dropped." in release.notes
     assert release.guarantee.unit.name == "event"
 

@@ -63,6 +63,7 @@ COUNTED = (
         "All keys that can occur, known to everybody, as for top; requires --delta 0.",
     ),
     options.flag("--other", "Publish also a noisy total, as for top."),
+    options.real("--share SHARE", "Tell how many counters a share of --max-events (or of --rows) needs."),
     options.real("--other-share S", "Share of --epsilon that --other takes (0.05)."),
 )
 WANTED = (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from hushcount.jobs.trust.share import SharePlan
 from hushcount.releases.accuracy import RELIABLE
 
 
@@ -60,6 +61,8 @@ class TablePlan:
         The budget in zero-concentrated differential privacy, if it is stated so.
     other_error : int, optional
         What the error of a noisy total stays within with confidence 0.95, if one is asked for.
+    share : SharePlan, optional
+        What a share of all events needs, if one is asked for.
     """
 
     rows: int
@@ -74,6 +77,7 @@ class TablePlan:
     by_max_keys: tuple[Outlook, ...] = ()
     rho: float | None = None
     other_error: int | None = None
+    share: SharePlan | None = None
 
     @property
     def epsilon(self) -> float:
@@ -113,7 +117,9 @@ class TablePlan:
                 f"The noisy total of all keys is within {self.other_error:,} of the truth with confidence"
                 f" {RELIABLE:g}."
             )
-        if self.counters < self.counters_needed:
+        if self.share is not None:
+            said.append(self.share.sentence)
+        if self.share is None and self.counters < self.counters_needed:
             said.append(
                 f"More counters would publish rarer keys: {self.counters_needed:,} instead of"
                 f" {self.counters:,}."
@@ -137,6 +143,7 @@ class TablePlan:
             "counters_needed": self.counters_needed,
             "floor": self.floor,
             "other_error": self.other_error,
+            "share": None if self.share is None else asdict(self.share),
             "by_epsilon": [_fields(each) for each in self.by_epsilon],
             "by_max_keys": [_fields(each) for each in self.by_max_keys],
         }

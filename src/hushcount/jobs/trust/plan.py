@@ -14,6 +14,7 @@ from hushcount.jobs.exact import CountsOnDisk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 from hushcount.jobs.trust.key_frequencies import KeyFrequencies, Spectrum, spectrum_of
 from hushcount.jobs.trust.outlook import Outlook, TablePlan
+from hushcount.jobs.trust.share import share_of_rows
 from hushcount.jobs.users import UserSettings, for_table, plan_users
 from hushcount.keys.domains import Domain
 from hushcount.keys.memory import Data
@@ -51,6 +52,7 @@ def plan(
     domain: Data = None,
     other: bool = False,
     other_share: float | None = None,
+    share: float | None = None,
     want_count: int | None = None,
     want_keys: int | None = None,
     want_error: int | None = None,
@@ -91,6 +93,9 @@ def plan(
         All keys that can occur, as for `top`; it requires delta = 0.
     other, other_share
         As for `top`: a noisy total takes a share of epsilon, and the table gets the rest.
+    share : float, optional
+        As for `top`, of `max_events` or else of `rows`: tell how many counters the share needs, and take
+        them unless `counters` is given.
     want_count : int, optional
         Find the smallest epsilon at which a key of this count is published with probability 0.95.
     want_keys : int, optional
@@ -126,12 +131,16 @@ def plan(
     ).with_domain("auto")
     check_count("rows", rows, most=LARGEST_COUNT)
     size = COUNTERS if counters is None else check_count("counters", counters, least=2)
+    shared = None if share is None else share_of_rows(settings, share, rows)
+    if shared is not None and counters is None:
+        size = shared.counters
     user = None if max_keys is None else "user"
     given = UserSettings(user=user, max_keys=max_keys, exact=exact)
     if users is not None and max_keys is None:
         raise ParameterError("users tells how much max_keys leaves of them, so it needs max_keys.")
     asked = _Asked(settings, given, size, spectrum_of(keys, rows), rows, users, counters is not None)
-    return asked.plan(asked.stated if wanted is None else asked.least_epsilon(wanted))
+    found = asked.plan(asked.stated if wanted is None else asked.least_epsilon(wanted))
+    return replace(found, share=shared)
 
 
 def _wanted(

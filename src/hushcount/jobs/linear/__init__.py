@@ -1,0 +1,1 @@
+"""Jobs of linear sketches: sketches that track keys, and heavy hitters from an oracle."""
