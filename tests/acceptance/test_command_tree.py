@@ -34,7 +34,7 @@ def test_pipe(run, method):
     code, out, err = run(*flows("--threshold", "1000", "--method", method))
     assert code == 0
     rows = [line.split("\t") for line in out.splitlines()]
-    assert rows[0] == ["node", "level", "parent", "residual", "total", "lower", "upper"]
+    assert rows[0] == ["node", "level", "parent", "residual", "total", "lower", "upper", "near_threshold"]
     assert [row[:3] for row in rows[1:]] == [["10.1.0.1", "4", ""], ["10.2.0.0/16", "2", ""]]
     assert err.startswith("Protects one event, not one person.\n")
     assert "secret" not in out + err

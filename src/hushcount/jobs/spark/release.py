@@ -116,7 +116,9 @@ def top(
 
     Examples
     --------
-    >>> hc.engines.spark.top(frame, column="url", epsilon=1.0, delta=1e-8)  # doctest: +SKIP
+    With `frame`, a data frame of Spark that has a column of addresses::
+
+        hc.engines.spark.top(frame, column="url", epsilon=1.0, delta=1e-8)
     """
     values = dict(locals()) | {"data": frame}
     if not is_frame(frame):

@@ -146,6 +146,7 @@
     const outermost = nodes.filter((node) => node.parent === null);
     let top = null;
 
+    const percent = (share) => Number(share.toFixed(4)) + "%";
     const within = (node) => { for (let it = node; it; it = it.parent) if (it === top) return true; return top === null; };
     function draw() {
       const inside = nodes.filter(within);
@@ -156,10 +157,10 @@
       inside.forEach(({ shape, column, y, height }) => {
         const pixels = height * scale * HEIGHT / 100;
         shape.style.display = "";
-        shape.setAttribute("x", 100 / columns * (column - start) + "%");
-        shape.setAttribute("width", 100 / columns + "%");
-        shape.setAttribute("y", (y - from) * scale + "%");
-        shape.setAttribute("height", height * scale + "%");
+        shape.setAttribute("x", percent(100 / columns * (column - start)));
+        shape.setAttribute("width", percent(100 / columns));
+        shape.setAttribute("y", percent((y - from) * scale));
+        shape.setAttribute("height", percent(height * scale));
         shape.children[1].setAttribute("display", pixels >= LINE ? "inline" : "none");
         shape.children[2].setAttribute("display", pixels >= 2 * LINE ? "inline" : "none");
       });
