@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, refuse_same
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from hushcount.jobs.trust.dry_run import DryRun
     from hushcount.jobs.trust.spending import Recorded, Spending
     from hushcount.keys.memory import Data
-    from hushcount.mechanisms.base import Calibrated
+    from hushcount.mechanisms.base import Calibrated, Mechanism
     from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
 
 MANY = (list, tuple)
+Published = TypeVar("Published", bound="Release | TreeRelease")
 
 
 def release(
@@ -113,47 +114,60 @@ def release(
         domain=None if domain is None else as_domain(domain),
         allow_large_delta=allow_large_delta,
     )
-    if not tree:
-        if threshold is not None:
-            raise ParameterError("threshold is for a HierarchySketch; other mechanisms choose their own.")
-        asked = Released(sketch, shape, settings, bits)
-        if dry_run:
-            return cast("Release", asked.dry(spending))
-        return asked.publish(spending).made_with(settings.stated(), None)
-    prepared = LevelFloorRelease(settings.budget, shape.public(), threshold)
-    levels = Released(sketch, shape, settings, bits)
+    asked = Released(sketch, shape, settings, threshold, bits)
+    if threshold is not None and not tree:
+        raise ParameterError("threshold is for a HierarchySketch; other mechanisms choose their own.")
     if dry_run:
-        return cast("TreeRelease", levels.dry_tree(prepared, spending))
-    stated = {"threshold": threshold, "max_events": max_events}
-    return levels.tree(prepared, spending).made_with(stated, None)
+        return cast("Release", asked.dry(spending))
+    stated = {"threshold": threshold, "max_events": max_events} if tree else settings.stated()
+    return asked.publish(spending, as_drawn).made_with(stated, None)
+
+
+def as_drawn(whole: Published) -> Published:
+    """Return a release as it was drawn."""
+    return whole
 
 
 @dataclass(frozen=True)
 class Released:
     """Sketches that are about to be released together.
 
-    `source` identifies their files, and `window` is the time that their rows are from; sketches in memory
-    have neither.
+    `threshold` is for the sketch of a hierarchy. `source` identifies their files, and `window` is the time
+    that their rows are from; sketches in memory have neither.
     """
 
     sketch: Sketch | Sequence[Sketch]
     shape: Shape
     settings: ReleaseSettings
+    threshold: int | None = None
     bits: Bits | None = None
     source: str = ""
     window: TimeWindow | None = None
 
+    @property
+    def is_tree(self) -> bool:
+        """Whether a tree is released, because a hierarchy was counted and no other mechanism is named."""
+        return isinstance(self.shape, LevelCounters) and self.settings.mechanism is None
+
     def mechanism(self) -> Calibrated:
         """Return the mechanism, calibrated for the sizes of the sketches, or raise."""
+        from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
         from hushcount.mechanisms.registry import prepare
 
-        public = self.shape.public().within(self.settings.max_events, self.settings.domain)
-        return prepare(self.settings.mechanism, self.settings.budget, public)
+        settings, public = self.settings, self.shape.public()
+        if self.is_tree:
+            return cast("Calibrated", LevelFloorRelease(settings.budget, public, self.threshold))
+        public = public.within(settings.max_events, settings.domain)
+        return prepare(settings.mechanism, settings.budget, public)
 
     def planned(self, mechanism: Calibrated, spending: Spending) -> RunPlan | None:
         """Return what the release asks of the ledger, None without one."""
-        question = {"command": "release", "mechanism": mechanism.name, "public": mechanism.public}
-        return spending.planned(mechanism.event(), mechanism.public.unit, question, self.source, self.window)
+        cost, public = mechanism.event(), mechanism.public
+        if self.is_tree:
+            law = (mechanism.name, public, cast("LevelFloorRelease", mechanism).threshold)
+            return spending.planned_sketch(cost, public.unit, law)
+        question = {"command": "release", "mechanism": mechanism.name, "public": public}
+        return spending.planned(cost, public.unit, question, self.source, self.window)
 
     def dry(self, spending: Spending) -> DryRun:
         """Return what the release of sketches in memory would be, or raise as the release would."""
@@ -161,43 +175,23 @@ class Released:
 
         mechanism = self.mechanism()
         check_total(self.sketch, self.shape, self.settings.max_events)
-        plan = self.planned(mechanism, spending)
-        return dry_sketch(mechanism, self.settings, spending.preview(plan), mechanism.public.unit)
+        preview = spending.preview(self.planned(mechanism, spending))
+        return dry_sketch(mechanism, self.settings, preview, mechanism.public.unit)
 
-    def publish(
-        self, spending: Spending, finish: Callable[[Release], Release] = lambda whole: whole
-    ) -> Release:
+    def publish(self, spending: Spending, finish: Callable[[Published], Published]) -> Published:
         """Return the release that `finish` makes of what is drawn, or that a ledger has stored."""
         from hushcount.jobs.run import drawn
 
-        settings, shape, mechanism = self.settings, self.shape, self.mechanism()
-        recorded: Recorded[Release] = spending.reserve(self.planned(mechanism, spending))
-        stored = recorded.stored()
-        if stored is not None:
-            return stored
-        check_total(self.sketch, shape, settings.max_events)
-        return recorded.drawn(lambda: finish(self._assuming(drawn(mechanism, shape, self.bits))))
-
-    def tree(self, mechanism: LevelFloorRelease, spending: Spending) -> TreeRelease:
-        """Return the tree of a hierarchy of sketches, or the one that a ledger has stored."""
-        from hushcount.jobs.run import drawn
-
-        recorded: Recorded[TreeRelease] = spending.reserve(_planned_tree(mechanism, spending))
+        calibrated = self.mechanism()
+        recorded: Recorded[Published] = spending.reserve(self.planned(calibrated, spending))
         stored = recorded.stored()
         if stored is not None:
             return stored
         check_total(self.sketch, self.shape, self.settings.max_events)
-        return recorded.drawn(lambda: drawn(mechanism, self.shape, self.bits))
+        mechanism = cast("Mechanism[Shape, Published]", calibrated)
+        return recorded.drawn(lambda: finish(self._assuming(drawn(mechanism, self.shape, self.bits))))
 
-    def dry_tree(self, mechanism: LevelFloorRelease, spending: Spending) -> DryRun:
-        """Return what the tree of a hierarchy of sketches would be, or raise as the release would."""
-        from hushcount.jobs.trust.dry_run import dry_sketch
-
-        check_total(self.sketch, self.shape, self.settings.max_events)
-        preview = spending.preview(_planned_tree(mechanism, spending))
-        return dry_sketch(mechanism, self.settings, preview, mechanism.public.unit)
-
-    def _assuming(self, whole: Release) -> Release:
+    def _assuming(self, whole: Published) -> Published:
         """Return a release whose guarantee says what was assumed when sketches were merged."""
         from hushcount.sketches.merged import MergedCounters
 
@@ -205,12 +199,6 @@ class Released:
             return whole
         assumed = (*whole.guarantee.assumptions, *self.sketch.assumptions)
         return replace(whole, guarantee=replace(whole.guarantee, assumptions=assumed))
-
-
-def _planned_tree(mechanism: LevelFloorRelease, spending: Spending) -> RunPlan | None:
-    """Return what the release of a hierarchy of sketches asks of the ledger, None without one."""
-    law = (mechanism.name, mechanism.public, mechanism.threshold)
-    return spending.planned_sketch(mechanism.event(), mechanism.public.unit, law)
 
 
 def shape_of(sketch: Sketch | Sequence[Sketch]) -> Shape:

@@ -14,20 +14,19 @@ from hushcount.files.container import ORACLE, read
 from hushcount.files.fingerprint import check_disjoint, content_digest
 from hushcount.jobs.checkpoints import NOWHERE, Origin, Position
 from hushcount.jobs.choices import KINDS, USER_KINDS
-from hushcount.jobs.release import Released, shape_of
+from hushcount.jobs.release import Released, as_drawn, shape_of
 from hushcount.jobs.request import Progress, Request, kept_sentence
 from hushcount.jobs.run import Run, Running, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
 from hushcount.jobs.trust.spending import Spending
 from hushcount.jobs.users import UserSettings, kept_counts
-from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.privacy import EVENT, USER
 from hushcount.releases.accuracy import EVENTS
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
 from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views.report_files import write_files
-from hushcount.shapes import ExactCounts, LevelCounters, Shape, Sketch
+from hushcount.shapes import ExactCounts, Shape, Sketch
 from hushcount.sketches import kinds
 from hushcount.sketches.base import SavedSketch
 from hushcount.sketches.cells import LinearSketch
@@ -143,8 +142,9 @@ def release_sketches(
     """Release a finished sketch file, or several of disjoint data together; every release spends again."""
     release, origin = open_sketches(paths, settings)
     read = release.settings
-    if (levels := levels_of(release)) is not None:
-        tree = release.tree(levels, spending).with_notes(*origin.notes).at_confidence(read.confidence)
+    if release.is_tree:
+        drawn: TreeRelease = release.publish(spending, as_drawn)
+        tree = drawn.with_notes(*origin.notes).at_confidence(read.confidence)
         done = tree.made_with(read.stated(), read.source_name)
         if any(read.outputs):
             write_files(done, *read.outputs)
@@ -157,17 +157,6 @@ def release_sketches(
     return read.finished(release.publish(spending, finish))
 
 
-def levels_of(release: Released) -> LevelFloorRelease | None:
-    """Return the mechanism for the sketch of a hierarchy, with the smallest threshold; None for others."""
-    settings, wanted = release.settings, (None, LevelFloorRelease.name)
-    if not isinstance(release.shape, LevelCounters) or settings.mechanism not in wanted:
-        return None
-    for name, given in (("limit", settings.limit), ("min_count", settings.min_count)):
-        if given is not None:
-            raise ParameterError(f"{name} cannot be combined with the sketch of a tree.")
-    return LevelFloorRelease(settings.budget, release.shape.public())
-
-
 def open_sketches(paths: Sequence[PathLike], settings: ReleaseSettings) -> tuple[Released, Origin]:
     """Return sketches that may be released together, and where they came from."""
     refuse_same(settings.outputs, paths)
@@ -178,7 +167,11 @@ def open_sketches(paths: Sequence[PathLike], settings: ReleaseSettings) -> tuple
         check_keys(settings.domain, origin.columns)
     whole = sketches[0] if len(sketches) == 1 else cast("list[Sketch]", sketches)
     files = " ".join(content_digest(str(path)) for path in paths)
-    return Released(whole, _shape(whole), settings, source=files, window=origin.span), origin
+    release = Released(whole, _shape(whole), settings, source=files, window=origin.span)
+    for name, given in (("limit", settings.limit), ("min_count", settings.min_count)):
+        if release.is_tree and given is not None:
+            raise ParameterError(f"{name} cannot be combined with the sketch of a tree.")
+    return release, origin
 
 
 def _shape(sketch: Sketch | list[Sketch]) -> Shape:

@@ -14,7 +14,7 @@ from hushcount.jobs.checkpoints import NOWHERE, Origin
 from hushcount.jobs.release import check_total
 from hushcount.jobs.run import Ask, Published, Running, open_run, run
 from hushcount.jobs.settings import ReleaseSettings, Settings
-from hushcount.jobs.sketch_files import levels_of, open_sketches
+from hushcount.jobs.sketch_files import open_sketches
 from hushcount.jobs.trust.spending import Spending
 from hushcount.mechanisms.base import Mechanism, ShapeT
 from hushcount.mechanisms.forecast import Expected
@@ -145,8 +145,8 @@ def dry_run(ask: Ask[Published], running: Running) -> DryRun:
 def dry_release(paths: Sequence[str], settings: ReleaseSettings, spending: Spending) -> DryRun:
     """Return what a release of sketch files would be, or raise as the release would."""
     release, origin = open_sketches(paths, settings)
-    if (levels := levels_of(release)) is not None:
-        return release.dry_tree(levels, spending)
+    if release.is_tree:
+        return release.dry(spending)
     mechanism = release.mechanism()
     check_total(release.sketch, release.shape, settings.max_events)
     preview = spending.preview(release.planned(mechanism, spending))
