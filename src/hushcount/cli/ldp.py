@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hushcount.cli import options, show
-from hushcount.jobs.ldp.campaigns import ITEM_FORMS, PAPER, PRACTICAL
-from hushcount.jobs.ldp.collection import HEX_ENDINGS, REPORT_FORMS
+from hushcount.jobs.ldp.campaigns import HEX_ENDINGS, ITEM_FORMS, PAPER, PRACTICAL, REPORT_FORMS
 
 if TYPE_CHECKING:
     from hushcount.jobs.ldp.campaigns import Campaign, Quality
@@ -124,8 +123,8 @@ def aggregate(manifest: str, reports: tuple[str, ...], style: str | None, **valu
     Reports that are malformed or of another campaign are counted by reason and left out; if most
     are, nothing is published. Of several reports with the same nonce the first counts.
     """
-    from hushcount.jobs.ldp.collection import AggregateSettings
-    from hushcount.jobs.ldp.collection import aggregate as collect
+    from hushcount.jobs.ldp.campaigns import AggregateSettings
+    from hushcount.jobs.ldp.campaigns import aggregate as collect
     from hushcount.jobs.settings import taken
 
     with show.progress_bar() as progress:

@@ -15,9 +15,9 @@ import numpy as np
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.noise import lattice
 from hushcount.noise.bits import Bits
+from hushcount.noise.expansions import Rejection
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.noise.lattice import Symmetric, on_lattice
-from hushcount.noise.rejection import Rejection
 from hushcount.privacy import check_count
 
 LEAST_SIGMA = 1e-3

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import atomic_file, check_writable, refuse_same
-from hushcount.jobs.ldp.campaigns import CampaignSettings, encoding_of
-from hushcount.jobs.ldp.collection import report_form
+from hushcount.jobs.ldp.campaigns import CampaignSettings, encoding_of, report_form
 from hushcount.ldp.wire import encodings
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.secure import fresh_key

@@ -27,9 +27,9 @@ from hushcount.jobs.spark.columns import quoted
 from hushcount.jobs.spark.failures import on_spark, spark_module
 from hushcount.keys.columns import KeyColumns
 from hushcount.signals import held
+from hushcount.sources.formats.columnar import ParquetReader
 from hushcount.sources.formats.files import find_inputs
 from hushcount.sources.formats.inputs import Input, RegularFile, file_input
-from hushcount.sources.formats.parquet import ParquetReader
 from hushcount.sources.formats.registry import FORMATS, ending_format
 from hushcount.sources.formats.text import CsvReader, JsonLinesReader
 

@@ -17,9 +17,8 @@ from hushcount.files.failures import attempt, file_failure, guarded
 from hushcount.files.fingerprint import Fingerprint
 from hushcount.files.leftovers import remove_leftovers
 from hushcount.keys.columns import KeyColumns
-from hushcount.sources.formats.arrow import MAGIC
 from hushcount.sources.formats.inputs import Input, Pipe, RegularFile, file_input, spooled, standard_input
-from hushcount.sources.formats.registry import FORMATS, TABLE, Piece, Reader, after, ending_format
+from hushcount.sources.formats.registry import ARROW_FILE, FORMATS, TABLE, Piece, Reader, after, ending_format
 from hushcount.sources.read_ahead import read_ahead
 from hushcount.sources.source import Batch, Source, keyed
 
@@ -158,7 +157,7 @@ def _prepared(file: Input, format: str) -> Input:  # noqa: A002
     """Return the same input, copied from a pipe to a file if the format needs to seek."""
     if not isinstance(file, Pipe):
         return file
-    seeks = format == "parquet" or (format == "arrow" and file.head().startswith(MAGIC))
+    seeks = format == "parquet" or (format == "arrow" and file.head().startswith(ARROW_FILE))
     return spooled(file) if seeks or (format == "jsonl" and file.location is None) else file
 
 

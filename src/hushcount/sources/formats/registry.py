@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Names = tuple[str, ...]
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+ARROW_FILE = b"ARROW1"  # the first bytes of an Arrow file; a stream has others
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,9 @@ TABLE = {
     "csv": Format("hushcount.sources.formats.text:CsvReader", (".csv",)),
     "tsv": Format("hushcount.sources.formats.text:TsvReader", (".tsv",)),
     "jsonl": Format("hushcount.sources.formats.text:JsonLinesReader", (".jsonl", ".ndjson")),
-    "parquet": Format("hushcount.sources.formats.parquet:ParquetReader", (".parquet",), streams=False),
+    "parquet": Format("hushcount.sources.formats.columnar:ParquetReader", (".parquet",), streams=False),
     "arrow": Format(
-        "hushcount.sources.formats.arrow:ArrowReader", (".arrow", ".feather", ".arrows"), streams=False
+        "hushcount.sources.formats.columnar:ArrowReader", (".arrow", ".feather", ".arrows"), streams=False
     ),
 }
 FORMATS: Registry[type[Reader]] = Registry("format", {name: row.reader for name, row in TABLE.items()})

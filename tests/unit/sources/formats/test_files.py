@@ -95,8 +95,7 @@ def test_rows_in_order(tmp_path, name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_skip_rows(tmp_path, monkeypatch, name):
-    for module in ("parquet", "arrow"):
-        monkeypatch.setattr(f"hushcount.sources.formats.{module}.BATCH_ROWS", 333)
+    monkeypatch.setattr("hushcount.sources.formats.columnar.BATCH_ROWS", 333)
     monkeypatch.setattr("hushcount.sources.formats.text.BLOCK", 4096)
     path = tmp_path / name
     path.write_bytes(FILES[name])
@@ -107,7 +106,7 @@ def test_skip_rows(tmp_path, monkeypatch, name):
 
 
 def test_continue_after_any_batch(tmp_path, monkeypatch):
-    monkeypatch.setattr("hushcount.sources.formats.parquet.BATCH_ROWS", 251)
+    monkeypatch.setattr("hushcount.sources.formats.columnar.BATCH_ROWS", 251)
     folder = tmp_path / "parts"
     for part in range(3):
         (folder / f"day={part}").mkdir(parents=True)

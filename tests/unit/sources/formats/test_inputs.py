@@ -134,7 +134,7 @@ def test_parquet_with_another_number_of_rows_than_it_states(monkeypatch):
     make("a.parquet")
     whole = inputs.os.path.getsize("a.parquet")
     source = open_source("a.parquet", column="url")
-    monkeypatch.setattr("hushcount.sources.formats.parquet._first_group", lambda metadata, skip: (1, 0))
+    monkeypatch.setattr("hushcount.sources.formats.columnar._first_group", lambda metadata, skip: (1, 0))
     with pytest.raises(DataError) as caught:
         list(source.batches())
     assert str(caught.value) == "a.parquet has another number of rows than it states."

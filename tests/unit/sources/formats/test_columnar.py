@@ -1,4 +1,6 @@
-"""Crafted Arrow files are refused before a buffer is followed, or expands beyond a bound."""
+"""Crafted Arrow files are refused before a buffer is followed, or expands beyond a bound.
+
+Parquet: values that all rows share take little memory, alone or beside another column."""
 
 import itertools
 import re
@@ -9,12 +11,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyarrow import ipc
+from pyarrow import ipc, parquet
 
 import hushcount as hc
 from hushcount.cli.main import main
 from hushcount.errors import DataError
-from hushcount.sources.formats import arrow
+from hushcount.sources.formats import columnar
 from hushcount.sources.open import open_source
 
 FAR = 1 << 30
@@ -133,7 +135,7 @@ def test_whole_data_are_read(tmp_path, table, layout, codec):
 def test_batches_and_dictionaries_that_expand_too_far(tmp_path, monkeypatch, table, written_as, column):
     """The bound is lowered to below what the columns, or the values of the dictionary, take."""
     path = written(tmp_path / "a.arrow", *written_as, pa.table({"key": table[column]}))
-    monkeypatch.setattr(arrow, "MOST", 10)
+    monkeypatch.setattr(columnar, "MOST", 10)
     with pytest.raises(DataError, match=f"{re.escape(path)} {re.escape(SENTENCE)}"):
         keys_of(path)
 
@@ -149,3 +151,38 @@ def test_a_length_that_a_file_only_states(tmp_path, layout):
     path.write_bytes(path.read_bytes().replace(true, struct.pack("<q", 1 << 40)))
     with pytest.raises(DataError, match=re.escape(SENTENCE)):
         keys_of(str(path))
+
+
+PARQUET_PEAK = """
+import sys
+from hushcount.sources.open import open_source
+rows = sum(batch.rows for batch in open_source("a.parquet", column=sys.argv[1:]).batches())
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+print(rows, peak.split()[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [("item",), ("item", "n")])
+def test_a_long_value_that_all_rows_share(tmp_path, monkeypatch, columns):
+    """60,000 rows of one value of 50 KB would be 3 GB of text."""
+    monkeypatch.chdir(tmp_path)
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 60_000, pa.int32()), pa.array(["x" * 50_000]))
+    parquet.write_table(pa.table({"item": long, "n": ["a", "b"] * 30_000}), "a.parquet")
+    command = [sys.executable, "-c", PARQUET_PEAK, *columns]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows, peak = map(int, done.stdout.split())
+    assert rows == 60_000
+    assert peak < 700_000, "KB at most"
+
+
+@pytest.mark.parametrize("encoded", [True, False])
+def test_columns_together_and_alone_are_the_same(tmp_path, monkeypatch, encoded):
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"key{i % 7}" if i % 5 else None, "é" * (i % 3), i) for i in range(5000)]
+    names = ("one", "two", "n")
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    parquet.write_table(table, "a.parquet", row_group_size=1500, use_dictionary=encoded)
+    source = open_source("a.parquet", column=list(names))
+    found = [row for batch in source.batches() for row in source.decode(batch.keys).to_pylist()]
+    assert [tuple(row.values()) for row in found] == [row for row in rows if row[0] is not None]
