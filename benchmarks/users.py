@@ -1,11 +1,14 @@
 """Tables of users: python -m benchmarks --only users
 
 A Parquet file of 20M rows of 2M users with text keys, at most 8 keys a user, counted exactly on disk, in a
-process of its own. Noise: the truncated geometric beside the Laplace threshold on 499,000 different keys.
+process of its own. Beside it DuckDB counts the different pairs of the same file, without bound and noise, so
+that runs on machines of other speed can be compared. Noise: the truncated geometric beside the Laplace
+threshold on 499,000 different keys. More rows: python -m benchmarks.users --rows 200000000
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import subprocess
@@ -39,9 +42,16 @@ def measure(quick: bool = False) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "users.parquet"
         write(path, rows)
-        command = [sys.executable, "-m", "benchmarks.users", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return {"rows": rows, **json.loads(done.stdout), **noise()}
+        found = _process("one_table", path)
+        pairs = _process("distinct_pairs", path)
+    return {"rows": rows, **found, **pairs, **noise()}
+
+
+def _process(work: str, path: Path) -> dict[str, Any]:
+    """Do some work in a process of its own, and return what it measured."""
+    program = f"from benchmarks import users; users.{work}({str(path)!r})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout))
 
 
 def write(path: Path, rows: int) -> None:
@@ -80,5 +90,24 @@ def one_table(path: str) -> None:
     print(json.dumps(figures))
 
 
+def distinct_pairs(path: str) -> None:
+    """The same file in plain DuckDB, with two threads: how many different pairs of user and key it has."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory() as folder:
+        connection = duckdb.connect(config={"threads": 2, "memory_limit": "2GB", "temp_directory": folder})
+        cpu_s = time.process_time()
+        query = 'SELECT count(*) FROM (SELECT DISTINCT "user", key FROM read_parquet(?))'
+        found = connection.execute(query, [path]).fetchone()
+        assert found is not None
+        print(json.dumps({"duckdb_pairs": found[0], "duckdb_cpu_s": time.process_time() - cpu_s}))
+
+
 if __name__ == "__main__":
-    one_table(sys.argv[1])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.users")
+    parser.add_argument("--rows", type=int, default=ROWS)
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "users.parquet"
+        asked = parser.parse_args().rows
+        write(file, asked)
+        print(json.dumps({"rows": asked, **_process("one_table", file)}))

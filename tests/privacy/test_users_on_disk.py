@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from hushcount.sources.duckdb import counted, dealt, out_of_core, pairs
+from hushcount.sources.duckdb import bounding, counted, dealt, out_of_core, pairs
 from hushcount.sources.duckdb.bounding import DistinctPairs
 from hushcount.sources.duckdb.counted import counted_by_bound, counted_keys
 from hushcount.sources.duckdb.pairs import bounded_pairs
@@ -109,7 +109,7 @@ def spilled(monkeypatch: pytest.MonkeyPatch) -> Spilled:
     monkeypatch.setattr(out_of_core, "connect", noted)
     monkeypatch.setattr(out_of_core, "record_batches", watched)
     monkeypatch.setattr(dealt.DealtRows, "parts", measured)
-    monkeypatch.setattr(pairs, "fresh_key", lambda: b"k" * 16)
+    monkeypatch.setattr(bounding, "fresh_key", lambda: b"k" * 16)
     monkeypatch.setattr(pairs, "LARGEST_PART", LARGEST_PART)
     monkeypatch.setattr(dealt, "PARTS", 16)
     monkeypatch.setattr(counted, "SMALL_MEMORY", COUNTING)

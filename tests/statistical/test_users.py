@@ -8,7 +8,7 @@ import pytest
 
 import hushcount as hc
 from hushcount.noise.gaussian import DiscreteGaussian
-from hushcount.sources.duckdb import bounding, pairs
+from hushcount.sources.duckdb import bounding
 from hushcount.sources.duckdb.bounding import DistinctPairs
 from hushcount.sources.duckdb.counted import counted_keys
 from hushcount.sources.open import open_source
@@ -51,8 +51,7 @@ def made():
     """Tables with at most 2 and 4 keys of a user, the true numbers and the rows, for two draws of data."""
     found = {2: [], 4: []}
     with pytest.MonkeyPatch.context() as patched:
-        for module in (bounding, pairs):
-            patched.setattr(module, "fresh_key", lambda: SECRET)
+        patched.setattr(bounding, "fresh_key", lambda: SECRET)
         for table in map(data, (1, 2)):
             for max_keys, tables in found.items():
                 tables.append((hc.top(table, max_keys=max_keys, **ASKED), kept(table, max_keys), table))

@@ -11,7 +11,7 @@ import hushcount as hc
 from hushcount.errors import ParameterError
 from hushcount.jobs.exact import CountsOnDisk
 from hushcount.privacy import USER
-from hushcount.sources.duckdb import pairs
+from hushcount.sources.duckdb import bounding
 from hushcount.sources.duckdb.bounding import DistinctPairs
 from hushcount.sources.open import open_source
 from hushcount.sources.wrapped import BoundedSource
@@ -50,7 +50,7 @@ def random_table(seed):
 @pytest.mark.parametrize("max_keys", [1, 3, 50, 10_000])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_one_user_changes_at_most_max_keys_counts_by_one(seed, max_keys, monkeypatch):
-    monkeypatch.setattr(pairs, "fresh_key", lambda: KEY)
+    monkeypatch.setattr(bounding, "fresh_key", lambda: KEY)
     table = random_table(seed)
     whole = counts_of(table, max_keys)
     for user in (7, 61, 3, 30, 59):

@@ -7,6 +7,7 @@ Proof: docs/proofs/sources/bounding.md.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -14,18 +15,20 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from hushcount.compiled.arrays import Counts, Mask
-from hushcount.keys.arrays import changes, stored
+from hushcount.compiled.arrays import Counts, Mask, Words
+from hushcount.keys.arrays import ByteKeys, changes, stored, to_kernel
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 from hushcount.sources.duckdb.out_of_core import OutOfCore, Tell, untold
 from hushcount.sources.source import Batch, Source
-from hushcount.stores.duckdb import MEMORY, keyed_hash
+from hushcount.stores.duckdb import MEMORY
 
 FAILURES = (
     "Bringing the rows of each user together needs more memory or disk space than there is.",
     "The rows of each user could not be brought together.",
 )
+# Users by a keyed hash, and the keys of each by another; equal rows tie.
+ORDER_QUERY = 'SELECT "user", key FROM rows ORDER BY user_hash, "user", hash, key'
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +106,37 @@ def bounded_users(
     Null users and keys are dropped by the source. `tell(batch)` is called for every batch that is read.
     """
     kind, cut = source.columns.counted_type, Cut(bound)
-    sort = OutOfCore(order_query(fresh_key().hex()), *FAILURES, memory)
-    for rows in sort.batches(source, record_of, tell):
+    sort = OutOfCore(ORDER_QUERY, *FAILURES, memory)
+    for rows in sort.batches(source, PairHash().record_of, tell):
         users, keys = cut.kept(rows.column("user"), rows.column("key"))
         yield users, keys.cast(kind)
 
 
-def record_of(batch: Batch) -> pa.RecordBatch:
-    """Return users and keys as DuckDB sorts them."""
-    return pa.record_batch({name: stored(batch.keys.field(name)) for name in ("user", "key")})
+class PairHash:
+    """Hashes of users, and of users with their keys, under a secret that is drawn for one run."""
 
+    def __init__(self) -> None:
+        stream = hashlib.shake_256(fresh_key()).digest(32)
+        self._key, self._odd, self._left, self._right = np.frombuffer(stream, "<u8").astype(np.uint64)
+        self._odd |= np.uint64(1)
 
-def order_query(secret: str) -> str:
-    """Return the query that sorts users by a keyed hash, and the keys of each by another; equal rows tie."""
-    user, pair = keyed_hash(secret, "user"), keyed_hash(secret, "user", "key")
-    return f'SELECT "user", key FROM rows ORDER BY {user}, "user", {pair}, key'
+    def record_of(self, batch: Batch) -> pa.RecordBatch:
+        """Return users and keys as DuckDB sorts them, with the hashes of both users and pairs."""
+        user, key = (stored(batch.keys.field(name)) for name in ("user", "key"))
+        users, pairs = self.hashes(user, key)
+        return pa.record_batch({"user": user, "key": key, "hash": pairs, "user_hash": users})
+
+    def hashes(self, users: pa.Array, keys: pa.Array) -> tuple[Words, Words]:
+        """Return the hash of every user, and of every pair of a user and a key."""
+        from hushcount.sources.duckdb._kernels.pairs import hashes_of_pairs
+
+        of_users = self._hashes(users)
+        return of_users, hashes_of_pairs(of_users, self._hashes(keys), self._left, self._right)
+
+    def _hashes(self, values: pa.Array) -> Words:
+        from hushcount.sources.duckdb._kernels import pairs
+
+        words = to_kernel(values, values.type)
+        if isinstance(words, ByteKeys):
+            return np.asarray(pairs.hashes_of_bytes(words.data, words.offsets, self._key, self._odd))
+        return np.asarray(pairs.hashes_of_words(words, self._odd))

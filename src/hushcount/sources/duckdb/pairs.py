@@ -16,20 +16,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.compiled.arrays import Counts, Mask
+from hushcount.compiled.arrays import Counts, Words
 from hushcount.errors import DataError, HushcountError
 from hushcount.files.failures import guarded
-from hushcount.keys.arrays import changes
-from hushcount.secure import fresh_key
 from hushcount.sources.duckdb import bounding, dealt
+from hushcount.sources.duckdb.bounding import Cut, DistinctPairs, PairHash
 from hushcount.sources.duckdb.dealt import ROOM, DealtPart, DealtRows
 from hushcount.sources.duckdb.out_of_core import OutOfCore, Tell, out_of_memory, untold
 from hushcount.sources.source import Batch, Source
-from hushcount.stores.duckdb import SMALL_MEMORY, connect, keyed_hash
+from hushcount.stores.duckdb import SMALL_MEMORY
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
     from hushcount.keys.columns import KeyColumns
 
 LARGEST_PART = 96 << 20  # bytes of rows whose users are brought together in memory
@@ -41,47 +38,39 @@ def first_pairs(rows: pa.RecordBatch, largest: int) -> Kept:
 
     All rows of a user are there, in any order.
     """
+    from hushcount.sources.duckdb._kernels.pairs import first_rows
+
     users, keys = rows.column("user").dictionary_encode().indices, rows.column("key")
     codes, hashes = users.to_numpy(), rows.column("hash").to_numpy()
     order = by_user_and_hash(codes, hashes)
-    starts = _starts((codes, hashes), keys, order)
-    if starts is None:  # keys of one user with one hash: one pair of keys in 2^64
-        named = pa.table([users, rows.column("hash"), keys], ["user", "hash", "key"])
-        order = pc.sort_indices(named, [(name, "ascending") for name in named.column_names]).to_numpy()
-        starts = changes(keys.take(pa.array(order)), None)
-        starts |= np.diff(codes[order], prepend=-1) != 0
-    pairs = order[starts]
-    begins = np.diff(codes[pairs], prepend=-1) != 0
-    places = bounding.places_of(begins, np.ones(len(pairs), np.bool_), 0)
-    few = places <= largest
-    return keys.take(pa.array(pairs[few])), places[few]
+    kept, places, again, before, in_order = first_rows(order, codes, hashes, largest)
+    same = pc.equal(keys.take(pa.array(again)), keys.take(pa.array(before)))
+    if in_order and pc.all(same, min_count=0).as_py():
+        return keys.take(pa.array(kept)), places
+    return _first_of_sorted(pa.table([users, rows.column("hash"), keys], ["user", "hash", "key"]), largest)
 
 
-def _starts(both: tuple[Counts, Counts], keys: pa.Array, order: Counts) -> Mask | None:
-    """Return which rows of an order begin a pair of user and hash; None if one pair has different keys."""
-    codes, hashes = (each[order] for each in both)
-    starts = np.ones(len(order), np.bool_)
-    starts[1:] = (codes[1:] != codes[:-1]) | (hashes[1:] != hashes[:-1])
-    again = np.flatnonzero(~starts)
-    same = pc.equal(keys.take(pa.array(order[again])), keys.take(pa.array(order[again - 1])))
-    return starts if pc.all(same, min_count=0).as_py() else None
+def _first_of_sorted(rows: pa.Table, largest: int) -> Kept:
+    """Return the same of keys of one user with one hash: one pair of keys in 2^64."""
+    cut, ordered = (
+        Cut(DistinctPairs(largest)),
+        rows.sort_by([(name, "ascending") for name in rows.column_names]),
+    )
+    users, _, keys = ordered.combine_chunks().to_batches()[0].columns
+    return cut.kept(users, keys)[1], cut.places
 
 
-def by_user_and_hash(codes: Counts, hashes: Counts) -> Counts:
-    """Return the order of rows by code and then by hash.
+def by_user_and_hash(codes: Counts, hashes: Words) -> Counts:
+    """Return the order of rows by code and then by hash, or nearly so.
 
     As many leading bits of the hash as there is room for follow the code in one word, which sorts faster than
-    two. Only if two hashes of one code agree in them and not in the others are both compared.
+    two. The others are not compared.
     """
     width = np.uint64(int(codes.max(initial=0)).bit_length())
     words = hashes >> width
     if width:
         words |= codes.astype(np.uint64) << (np.uint64(64) - width)
-    order = np.argsort(words)
-    words, sorted_hashes = words[order], hashes[order]
-    if ((words[1:] == words[:-1]) & (sorted_hashes[1:] != sorted_hashes[:-1])).any():
-        return np.lexsort((hashes, codes))
-    return order
+    return np.argsort(words)
 
 
 def bounded_pairs(
@@ -100,26 +89,23 @@ def bounded_pairs(
 
 def _kept(source: Source, largest: int, tell: Tell, memory: str, rows: DealtRows) -> Iterator[Kept]:
     """Deal all rows, and yield what is kept of part after part."""
-    secret = fresh_key().hex()
-    with connect(memory=memory) as connection:
-        connection.execute("SET threads = 1")  # batches are too small to share
-        for batch in source.batches():
-            tell(batch)
-            record = bounding.record_of(batch)
-            if record.num_rows:  # not all of them without a user or a key
-                deal(connection, secret, record, rows)
+    hashing = PairHash()
+    for batch in source.batches():
+        tell(batch)
+        if len(batch.keys):  # not all of them without a user or a key
+            deal(hashing.record_of(batch), rows)
     for part in rows.parts():
         if part.size <= LARGEST_PART:
             yield first_pairs(part.rows(), largest)
         else:
-            sort = OutOfCore(bounding.order_query(secret), *bounding.FAILURES, memory)
-            yield from sorted_pairs(sort, PartSource(source, part), largest)
+            sort = OutOfCore(bounding.ORDER_QUERY, *bounding.FAILURES, memory)
+            yield from sorted_pairs(sort, PartSource(source, part), hashing, largest)
 
 
-def sorted_pairs(sort: OutOfCore, source: PartSource, largest: int) -> Iterator[Kept]:
+def sorted_pairs(sort: OutOfCore, source: PartSource, hashing: PairHash, largest: int) -> Iterator[Kept]:
     """Yield what is kept of a part that DuckDB sorts."""
-    cut = bounding.Cut(bounding.DistinctPairs(largest))
-    for rows in sort.batches(source, bounding.record_of):
+    cut = Cut(DistinctPairs(largest))
+    for rows in sort.batches(source, hashing.record_of):
         _, keys = cut.kept(rows.column("user"), rows.column("key"))
         yield keys, cut.places
 
@@ -143,19 +129,11 @@ class PartSource(Source):
             yield Batch(pa.StructArray.from_arrays(columns, ["user", "key"]), rows.num_rows, 0)
 
 
-def deal(connection: DuckDBPyConnection, secret: str, rows: pa.RecordBatch, to: DealtRows) -> None:
+def deal(rows: pa.RecordBatch, to: DealtRows) -> None:
     """Deal rows by their users, each with the hash of its pair."""
-    hashed = connection.from_arrow(rows).query("rows", hashes_query(secret))
-    found = hashed.to_arrow_table().combine_chunks()  # type: ignore[union-attr]
-    columns = [*rows.columns, found["hash"].chunk(0)]
-    named = pa.RecordBatch.from_arrays(columns, ["user", "key", "hash"])
-    to.add(named, found["part"].to_numpy())
+    from hushcount.sources.duckdb._kernels.pairs import parts_of
 
-
-def hashes_query(secret: str) -> str:
-    """Return the query that gives the keyed hash of user and key of each row, and the part of its user."""
-    pair, part = keyed_hash(secret, "user", "key"), f'hash("user") % {dealt.PARTS}'
-    return f"SELECT {pair} AS hash, CAST({part} AS UTINYINT) AS part FROM rows"
+    to.add(rows.select(["user", "key", "hash"]), parts_of(rows.column("user_hash").to_numpy(), dealt.PARTS))
 
 
 def _sentence(error: Exception) -> HushcountError:

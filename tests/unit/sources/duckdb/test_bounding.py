@@ -221,7 +221,7 @@ def test_an_interruption_stays_one(monkeypatch, tmp_path):
     source = open_source(table, column="key", user="user")
     with pytest.raises(KeyboardInterrupt):
         list(bounded_users(source, DistinctPairs(2), tell))
-    monkeypatch.setattr(bounding, "order_query", lambda secret: "SELECT error('INTERRUPT Error')")
+    monkeypatch.setattr(bounding, "ORDER_QUERY", "SELECT error('INTERRUPT Error')")
     with pytest.raises(KeyboardInterrupt):
         list(bounded_users(source, DistinctPairs(2)))
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,7 @@
 """Pairs of users and keys for counting are those of ordered rows, however users are brought together."""
 
 from collections import Counter
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -8,9 +9,10 @@ import pytest
 from tests.unit.sources.duckdb.test_bounding import KEY, random_table, reference, rows_of
 
 from hushcount.errors import DataError
+from hushcount.keys.arrays import stored
 from hushcount.sources.duckdb import bounding, dealt, out_of_core, pairs
-from hushcount.sources.duckdb.bounding import Cut, DistinctPairs
-from hushcount.sources.duckdb.pairs import bounded_pairs, by_user_and_hash, first_pairs
+from hushcount.sources.duckdb.bounding import Cut, DistinctPairs, PairHash
+from hushcount.sources.duckdb.pairs import bounded_pairs, first_pairs
 from hushcount.sources.open import open_source
 
 
@@ -23,11 +25,14 @@ def pairs_of(table, largest, **options):
     return found
 
 
+def same_key(monkeypatch):
+    monkeypatch.setattr(bounding, "fresh_key", lambda: KEY)
+
+
 @pytest.mark.parametrize("largest", [1, 3, 1000])
 @pytest.mark.parametrize("rows", [2048, 1 << 16])
 def test_pairs_for_counting_are_those_of_ordered_rows(largest, rows, monkeypatch):
-    for module in (bounding, pairs):
-        monkeypatch.setattr(module, "fresh_key", lambda: KEY)
+    same_key(monkeypatch)
     monkeypatch.setattr(out_of_core, "ROWS", rows)
     table = random_table()
     ordered = Counter(key for _, key in rows_of(table, DistinctPairs(largest)))
@@ -59,11 +64,6 @@ def test_keys_whose_hashes_collide_come_in_their_own_order(seed):
     assert kept == [("a", 1), ("b", 2), ("c", 1), ("e", 2)]
 
 
-def same_key(monkeypatch):
-    for module in (bounding, pairs):
-        monkeypatch.setattr(module, "fresh_key", lambda: KEY)
-
-
 def in_few_parts(monkeypatch, largest_part):
     """Four parts, those of more than so many bytes sorted by DuckDB."""
     monkeypatch.setattr(dealt, "PARTS", 4)
@@ -86,9 +86,9 @@ def test_a_user_of_most_rows_is_sorted_by_duckdb_and_the_others_in_memory(monkey
     sorted_parts = []
     whole = pairs.sorted_pairs
 
-    def noted(sort, source, largest):
+    def noted(sort, source, *asked):
         sorted_parts.append(source.part.size)
-        return whole(sort, source, largest)
+        return whole(sort, source, *asked)
 
     monkeypatch.setattr(pairs, "sorted_pairs", noted)
     others, keys = random_table(rows=4000), pa.array([f"k{place}" for place in range(20_000)])
@@ -121,15 +121,17 @@ def test_users_brought_together_in_memory_are_cut_as_sorted_rows_are(seed):
 
 
 @pytest.mark.parametrize("shift", [0, 3, 40])
-def test_order_by_user_and_hash_compares_every_bit(shift):
-    """Hashes that differ in their last bits alone, which have no place beside the code of a user."""
+def test_hashes_that_differ_in_their_last_bits_alone_are_told_apart(shift):
+    """Bits that have no place beside the code of a user in one word."""
     generator = np.random.default_rng(shift)
-    codes = generator.integers(0, 1000, 5000).astype(np.int32)
-    hashes = generator.integers(0, 50, 5000).astype(np.uint64) << np.uint64(shift)
-    order = by_user_and_hash(codes, hashes)
-    assert sorted(order.tolist()) == list(range(5000))
-    obvious = sorted(zip(codes.tolist(), hashes.tolist(), strict=True))
-    assert list(zip(codes[order].tolist(), hashes[order].tolist(), strict=True)) == obvious
+    users = generator.integers(0, 1000, 5000)
+    keys = generator.integers(0, 50, 5000)
+    rows = {"user": users, "key": keys, "hash": keys.astype(np.uint64) << np.uint64(shift)}
+    found, places = first_pairs(pa.record_batch(rows), 2)
+    obvious = Counter()
+    for user in set(users.tolist()):
+        obvious.update(enumerate(sorted(set(keys[users == user].tolist()))[:2], start=1))
+    assert Counter(zip(places.tolist(), found.to_pylist(), strict=True)) == obvious
 
 
 def test_rows_are_sorted_by_key_only_if_hashes_collide(monkeypatch):
@@ -137,12 +139,36 @@ def test_rows_are_sorted_by_key_only_if_hashes_collide(monkeypatch):
         raise AssertionError
 
     rows = {"user": [2, 1, 1], "hash": pa.array([3, 2, 1], pa.uint64()), "key": ["a", "b", "c"]}
-    monkeypatch.setattr(pairs.pc, "sort_indices", refused)
+    monkeypatch.setattr(pairs, "_first_of_sorted", refused)
     for count in (1, 3):  # no pair comes twice
         assert len(first_pairs(pa.record_batch(rows).slice(0, count), 5)[0]) == count
     rows["hash"] = pa.array([3, 2, 2], pa.uint64())
     with pytest.raises(AssertionError):
         first_pairs(pa.record_batch(rows), 5)
+
+
+USERS = [
+    ["ann", "bob", "é"],
+    [b"\x00", b"", b"\xff"],
+    [date(1969, 1, 1), date(2030, 1, 2)],
+    [True, False],
+    [-1, 2**62],
+]
+
+
+@pytest.mark.parametrize("users", USERS, ids=str)
+@pytest.mark.parametrize("keys", [["a", "é", "x" * 40], [b"", b"\x00"], [-5, 7, 2**62]], ids=str)
+def test_users_and_keys_of_every_kind_are_cut_by_the_definition(users, keys, monkeypatch):
+    """The first keys of each user in the order of hash and key, whatever the types and their hashes."""
+    same_key(monkeypatch)
+    rows = [(user, key) for user in users for key in keys] * 3
+    user, key = (pa.array(column) for column in zip(*rows, strict=True))
+    _, hashes = PairHash().hashes(stored(user), stored(key))
+    by_pair = dict(zip(rows, hashes.tolist(), strict=True))
+    assert len(set(by_pair.values())) == len(by_pair)
+    kept = [sorted(keys, key=lambda each, user=user: by_pair[user, each])[:2] for user in users]
+    obvious = Counter((each, place) for some in kept for place, each in enumerate(some, start=1))
+    assert Counter(pairs_of(pa.table({"user": user, "key": key}), 2)) == obvious
 
 
 def test_one_user_of_one_key():

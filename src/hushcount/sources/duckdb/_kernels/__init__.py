@@ -1,0 +1,1 @@
+"""Compiled loops that bring the rows of each user together."""
