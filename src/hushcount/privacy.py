@@ -36,13 +36,15 @@ class PrivacyUnit:
     """What one of two neighbouring data sets has more than the other.
 
     `relation` describes neighbours that do not arise by adding or removing one. `rows` is the largest number
-    of rows that belong to one unit; two units that differ in it only are the same unit.
+    of rows that belong to one unit, and `weight` the most by which one row changes a count; units that differ
+    in these only are the same unit.
     """
 
     name: str
     protects: str
     relation: str | None = None
     rows: int = field(default=1, compare=False)
+    weight: int = field(default=1, compare=False)
 
     @property
     def neighbours(self) -> str:

@@ -12,7 +12,7 @@ from tests.privacy.test_space_saving import law_of, moves, summary
 
 from hushcount.audit import laws as hs
 from hushcount.mechanisms.counters.floor import FloorRelease
-from hushcount.mechanisms.users import row_budget
+from hushcount.mechanisms.groups import row_budget
 from hushcount.privacy import Budget
 from hushcount.sources.duckdb import bounding
 from hushcount.sources.open import open_source

@@ -133,11 +133,11 @@ def key_rounds(rounds: tuple[KeyRound, ...], largest: int, epsilon: float) -> It
         yield Spent(any_of(size, tail), f"a user of {size} new keys, and none")
 
 
-def geometric(law: TruncatedGeometricNoise, budget: Budget) -> Iterator[Spent]:
-    """What a truncated geometric leaves of one count, for all counts that it can hide."""
+def geometric(law: TruncatedGeometricNoise, budget: Budget, weight: int = 1) -> Iterator[Spent]:
+    """What a truncated geometric leaves of one count, for all that it can hide, in steps of `weight`."""
     masses = [high - low for low, high in pairwise(law.masses)]
     rows = []
-    for count in range(law.largest + 3):
+    for count in range(0, law.largest + 3 * weight, weight):
         row: dict[int, int] = {}
         for value, mass in enumerate(masses):
             row[max(count - value, 0)] = row.get(max(count - value, 0), 0) + mass
@@ -210,9 +210,10 @@ def _at_least(plan: Envelope, values: Counts, rows: int) -> Floats:
     return np.asarray(np.sum(terms, axis=0))
 
 
-def path(law: Distribution, threshold: int, tests: int, epsilon: float) -> Iterator[Spent]:
-    """One leaf whose whole path is tested at the same residual, or a new leaf."""
-    yield Spent(changes.path_divergence(law, threshold, tests, epsilon), f"one path of {tests} nodes")
+def path(law: Distribution, threshold: int, tests: int, epsilon: float, weight: int = 1) -> Iterator[Spent]:
+    """One leaf whose whole path is tested at the same residual, or a new leaf; an event has this weight."""
+    spent = changes.path_divergence(law, threshold, tests, epsilon, weight)
+    yield Spent(spent, f"one path of {tests} nodes and an event of weight {weight}")
 
 
 def levels(release: NoisyThreshold, height: int) -> Iterator[Spent]:

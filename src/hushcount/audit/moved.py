@@ -58,21 +58,22 @@ def many_keys_divergence(law: DiscreteGaussian, threshold: int, epsilon: float, 
     return max(found)
 
 
-def path_divergence(law: Distribution, threshold: int, tests: int, epsilon: float) -> float:
+def path_divergence(law: Distribution, threshold: int, tests: int, epsilon: float, weight: int = 1) -> float:
     """Return the largest divergence of two kinds of data of a hierarchy with this many tests on a path.
 
     One leaf with `residual` events, so that every node on its path has that residual; or a new leaf, whose
     first nodes only the larger data tests, until `residual` single events of other leaves come up to a node.
+    The larger data have one event of this weight more.
     """
     residuals = np.arange(0, threshold + 20 * int(math.sqrt(law.variance) + 1))
-    untested = math.log1p(-law.tail(threshold - 1))
-    fails = np.asarray(law.log_tail(1 + np.append(residuals, len(residuals)) - threshold))
+    untested, single = (math.log1p(-law.tail(threshold - value)) for value in (weight, 1))
+    fails = np.asarray(law.log_tail(1 + np.arange(len(residuals) + weight) - threshold))
     fails[0] = 0.0  # not tested
     worst = 0.0
     for alone in range(tests):
-        smaller = (tests - alone) * fails[:-1]
-        larger = alone * untested + (tests - alone) * fails[1:]
-        others = residuals * (tests * untested if alone else 0.0)  # single events that are not published
+        smaller = (tests - alone) * fails[:-weight]
+        larger = alone * untested + (tests - alone) * fails[weight:]
+        others = residuals * (tests * single if alone else 0.0)  # single events that are not published
         all_fail = np.exp(others + smaller) - np.exp(others + epsilon + larger)
         some = np.exp(others) * (-np.expm1(larger) + math.exp(epsilon) * np.expm1(smaller))
         worst = max(worst, float(all_fail.max()), float(some.max()))

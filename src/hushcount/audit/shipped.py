@@ -15,14 +15,16 @@ from hushcount.ldp.registry import CAMPAIGNS
 from hushcount.ldp.wire.encodings import Integers
 from hushcount.mechanisms.base import Mechanism
 from hushcount.mechanisms.counters.floor import FloorRelease
+from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.histograms.correlated import CorrelatedSparseHistogram
+from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.mechanisms.keys.selection import KeySelection
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.mechanisms.linear.envelope import CountMinEnvelope, CountSketchEnvelope
 from hushcount.mechanisms.registry import EVERY_MECHANISM, PURE
 from hushcount.mechanisms.total import TotalRelease
-from hushcount.privacy import USER, Budget, unwarned
+from hushcount.privacy import EVENT, USER, Budget, unwarned
 from hushcount.registry import Registry
 from hushcount.shapes import ExactCounts, Public
 
@@ -38,6 +40,7 @@ PAIR = Public(candidates=2, moved=2)
 TREE = Public(height=HEIGHT)
 RANKED = Public(unit=USER, moved=256)
 USERS = Public(unit=replace(USER, rows=3))
+HEAVY = replace(EVENT, weight=3)
 PAIRS = Public(unit=replace(USER, rows=2), moved=2, shape=ExactCounts)
 # A pure release checks that there is a domain; which one does not change its noise.
 DOMAIN = Public(candidates=2, parts=10, max_events=70, domain=object())  # type: ignore[arg-type]
@@ -177,8 +180,18 @@ def _key_rounds(mechanism: KeySelection) -> Iterator[Spent]:
     return cases.key_rounds(mechanism.rounds, SETS.moved or 1, mechanism.budget.epsilon)
 
 
-def _path(mechanism: Any) -> Iterator[Spent]:
-    return cases.path(mechanism.noise, mechanism.threshold, HEIGHT + 1, mechanism.budget.epsilon)
+def _path(mechanism: HierarchyRelease) -> Iterator[Spent]:
+    """Events of weight 1, and those of a larger weight with the noise for it."""
+    heavier = HierarchyRelease(mechanism.budget, replace(TREE, unit=HEAVY))
+    for own, weight in ((mechanism, 1), (heavier, HEAVY.weight)):
+        yield from cases.path(own.noise, own.threshold, HEIGHT + 1, own.budget.epsilon, weight)
+
+
+def _geometric(mechanism: TruncatedGeometric) -> Iterator[Spent]:
+    """Events of weight 1, and those of a larger weight with the noise for it."""
+    heavier = TruncatedGeometric(mechanism.budget, Public(unit=HEAVY))
+    for own, weight in ((mechanism, 1), (heavier, HEAVY.weight)):
+        yield from cases.geometric(own.noise, own.budget, weight)
 
 
 def _many_keys(mechanism: Any) -> Iterator[Spent]:
@@ -215,7 +228,7 @@ CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
     "dpss": ((SKETCH,), cases.bounded_length),
     "shards": ((SKETCH,), cases.shards),
     "laplace-threshold": ((Public(),), lambda own: cases.one_key(noisy(own))),
-    "truncated-geometric": ((Public(),), lambda own: cases.geometric(own.noise, own.budget)),
+    "truncated-geometric": ((Public(),), _geometric),
     "public-floor": ((SKETCH,), lambda own: cases.geometric(own.noise, own.budget)),
     "sample": ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget)),
     "sample-keys": ((Public(),), _sampled_keys),

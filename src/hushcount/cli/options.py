@@ -221,12 +221,14 @@ RELEASE = (*BUDGET, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT,
 VERBS = """Which verb puts parts together: `merge` adds up raw sketches into one sketch; `release A B`
 publishes raw sketches of disjoint data together, as shards; `add` adds up published tables;
 `oracle merge` adds up published oracles."""
-BOUNDED = (
-    text("--user NAME", "Column of the users. Protects one user, not one event; needs --max-keys."),
-    whole("--max-keys M", "Keep at most M different keys of each user."),
+WEIGHED = (
+    text("--weight COLUMN", "Column of how much a row counts, a whole number; counts are then sums of it."),
+    whole("--max-weight W", "With --weight: the most that a row counts (1); noise grows with it."),
 )
+USER = text("--user NAME", "Column of the users. Protects one user, not one event; needs --max-keys.")
+BOUNDED = (USER, whole("--max-keys M", "Keep at most M different keys of each user."))
 USERS = (
-    text("--user NAME", "Column of the users. Protects one user, not one event; needs --max-keys."),
+    USER,
     whole_or_auto("--max-keys M", "Keep at most M different keys of each user, each counted once; or auto."),
     flag("--keep-duplicates", "Keep at most M rows of each user, equal ones too, and count rows."),
     flag("--exact", "Count every key exactly, on disk, in bounded memory: the default with --user."),

@@ -61,6 +61,7 @@ def oracle() -> None:
 @options.options(
     options.FILE,
     *options.SOURCE,
+    *options.WEIGHED,
     *options.BOUNDED,
     options.EPSILON,
     options.RHO,

@@ -106,7 +106,7 @@ OTHER = (
 
 
 @click.command(epilog=TOP)
-@options.options(options.FILE, *options.SOURCE, *options.USERS, *options.SPARK)
+@options.options(options.FILE, *options.SOURCE, *options.WEIGHED, *options.USERS, *options.SPARK)
 @options.options(options.COUNTERS_BY_ENGINE, options.CHECKPOINT, *OTHER, *options.RELEASE)
 def top(style: str | None, **values: object) -> None:
     """Publish the most frequent keys of FILE with differential privacy.
@@ -122,7 +122,8 @@ def top(style: str | None, **values: object) -> None:
 
 
 @click.command(epilog=TREE)
-@options.options(options.FILE, *options.SOURCE, *options.BOUNDED, *SHAPE, options.MAX_EVENTS)
+@options.options(options.FILE, *options.SOURCE, *options.WEIGHED, *options.BOUNDED, *SHAPE)
+@options.options(options.MAX_EVENTS)
 @options.options(METHOD, LEVEL_COUNTERS)
 @options.options(
     options.CHECKPOINT,
@@ -149,7 +150,8 @@ def tree(style: str | None, **values: object) -> None:
 
 
 @click.command(epilog=SAMPLE)
-@options.options(options.FILE, *options.SOURCE, *options.BOUNDED, *DRAW, options.CHECKPOINT, *options.BUDGET)
+@options.options(options.FILE, *options.SOURCE, *options.WEIGHED, *options.BOUNDED, *DRAW)
+@options.options(options.CHECKPOINT, *options.BUDGET)
 @options.options(options.MAX_EVENTS)
 @options.options(options.CONFIDENCE, options.LIMIT, *options.FILES, options.DRY_RUN, *options.SHOWN)
 def sample(style: str | None, **values: object) -> None:

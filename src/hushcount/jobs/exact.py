@@ -14,14 +14,16 @@ from typing import IO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hushcount.compiled.arrays import Counts
 from hushcount.errors import ParameterError
 from hushcount.jobs.request import Progress
 from hushcount.jobs.run import Run, TableAsk, check_length
+from hushcount.mechanisms.base import joined
 from hushcount.mechanisms.histograms.chosen import LARGEST_BOUND, WIDER, ChosenBound, RankedCounts, bounds
 from hushcount.privacy import EVENT, USER, PrivacyUnit
-from hushcount.shapes import ExactCounts, Public
+from hushcount.shapes import ExactCounts, Histogram, Public
 from hushcount.sources.duckdb.counted import counted_by_bound, counted_keys
 from hushcount.sources.source import Batch, Source
 
@@ -46,8 +48,8 @@ class _OnDisk(ABC):
         raise ParameterError("rows are read from their source, not one batch after the other.")
 
     def events(self, keys: pa.Array) -> int:
-        """Return how many events a batch holds."""
-        return len(keys)
+        """Return how many events a batch holds, or the sum of their weights without the signs."""
+        return len(keys) if not pa.types.is_struct(keys.type) else weight_of(keys)
 
     def telling(self, source: Source, progress: Progress | None) -> Callable[[Batch], None]:
         """Return what is called with each batch: it adds up events, up to the public bound, and tells."""
@@ -85,6 +87,20 @@ class CountsOnDisk(_OnDisk):
         blocks = counted_keys(source, self.telling(source, progress))
         first = list(islice(blocks, 1))  # all rows have been read once there is a block
         self._blocks = chain(first, blocks)
+
+
+@dataclass(slots=True, kw_only=True)
+class SumsInMemory(CountsOnDisk):
+    """All keys of a source with the sums of their weights, in memory once they are added up."""
+
+    def public(self) -> Public:
+        """Return the unit."""
+        return Public(unit=self.unit, shape=Histogram)
+
+    def shape(self) -> Histogram:  # type: ignore[override]
+        """Return the sums, which can be taken once."""
+        keys, counts = joined(self._blocks)
+        return Histogram(keys, counts, self.unit)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -136,6 +152,11 @@ class RankedOnDisk(_OnDisk):
         for batch in pa.ipc.open_stream(self._file):
             keys, *counts = batch.columns
             yield keys, np.column_stack([column.to_numpy() for column in counts])
+
+
+def weight_of(pairs: pa.Array) -> int:
+    """Return the sum of all weights of a batch, without their signs."""
+    return int(pc.sum(pc.abs(pairs.field("weight"))).as_py() or 0)
 
 
 @dataclass(frozen=True)

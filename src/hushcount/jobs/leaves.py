@@ -14,6 +14,7 @@ import pyarrow as pa
 from hushcount.errors import ParameterError
 from hushcount.hierarchies.base import Hierarchy, LeafBatch, UserLeafBatch, first_below, good_leaves
 from hushcount.jobs.checkpoints import Origin
+from hushcount.jobs.exact import weight_of
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.run import Ask, Run, check_length
 from hushcount.jobs.settings import TreeSettings
@@ -75,10 +76,25 @@ class SortedLeaves:
 
     def _leaves(self, keys: pa.Array) -> pa.Array:
         """Return the leaves of keys, or raise for more events than the public bound."""
+        if pa.types.is_struct(keys.type):
+            return self._weighed(keys)
         leaves = good_leaves(self.hierarchy, keys, self.on_bad)
-        self.total += len(leaves)
-        check_length(self.total, self.max_events)
+        self._counted(len(leaves))
         return leaves
+
+    def _weighed(self, pairs: pa.Array) -> pa.Array:
+        """Return the leaves of keys beside their weights."""
+        keys = pairs.field("key")
+        good_leaves(self.hierarchy, keys, self.on_bad)  # raises for what it must not hold
+        kept = (leaves := self.hierarchy.leaves(keys)).is_valid()
+        self._counted(weight_of(pairs.filter(kept)))
+        weights = pairs.field("weight").filter(kept)
+        return pa.StructArray.from_arrays([weights, leaves.filter(kept)], ["weight", "leaf"])
+
+    def _counted(self, events: int) -> None:
+        """Add events to those of the batches before, up to the public bound."""
+        self.total += events
+        check_length(self.total, self.max_events)
 
 
 @dataclass(slots=True)
@@ -179,7 +195,8 @@ class AnyTreeAsk(Ask["TreeRelease"]):
         """Return the notes, and what a count is a number of."""
         bound = self.request.bound
         if bound is None:
-            return self.notes, EVENTS
+            weight = self.request.weight
+            return self.notes, Counted(weight, f"total is a sum of {weight}.") if weight else EVENTS
         if bound.largest == 1:
             return self.notes, Counted("users", "total is the number of users whose one kept key is below.")
         kept = f"rows kept, not of users; at most {bound.largest} rows of each user"
@@ -268,8 +285,7 @@ def offline_ask(request: Request, settings: TreeSettings, hierarchy: Hierarchy) 
 
 def _smallest(*asks: OfflineTreeAsk) -> OfflineTreeAsk:
     """Return the tree that publishes the smallest counts at the threshold, by public numbers alone."""
-    threshold = asks[0].settings.least_residual()
-    found = []
+    threshold, found = asks[0].settings.least_residual(), []
     for ask in asks:
         with suppress(ParameterError):
             found.append((ask.mechanism(threshold).forecast().smallest(CERTAIN, 0.0), ask))

@@ -12,6 +12,7 @@ from hushcount.accounting.runs import RunPlan
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, check_writable
 from hushcount.jobs.checkpoints import Origin
+from hushcount.jobs.linear.weighed import count_weighed
 from hushcount.jobs.request import Progress, Request, kept_sentence
 from hushcount.jobs.run import Ask, Run, Running, drawn
 from hushcount.jobs.settings import Settings, oracle_budget, taken
@@ -26,7 +27,7 @@ from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, KINDS
 from hushcount.mechanisms.linear.cells import CellSizes, NoisyCells
 from hushcount.privacy import Budget, weaknesses
-from hushcount.releases.accuracy import EVENTS, Counted
+from hushcount.releases.accuracy import Counted
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.views.report_files import check_files
 from hushcount.sketches.cells import LinearSketch
@@ -55,6 +56,8 @@ def oracle(
     like: Oracle | PathLike | None = None,
     user: str | None = None,
     max_keys: int | None = None,
+    weight: str | None = None,
+    max_weight: int | None = None,
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
@@ -86,7 +89,7 @@ def oracle(
     delta : float, optional
         Probability with which that limit may fail, such as 1e-8. count-min needs and spends none.
     rho : float, optional
-        In place of epsilon, for Gaussian noise: the budget in zero-concentrated differential privacy.
+        In place of epsilon, for Gaussian noise: the budget in zCDP.
     column : str, optional
         The column to count. The only column need not be named.
     kind : {"count-sketch", "count-min"}, optional
@@ -97,29 +100,19 @@ def oracle(
         Cells per row, a power of two (65536). More cells mean fewer collisions.
     like : Oracle or path, optional
         An oracle whose kind, size and hash functions are taken over, so that the two can be merged.
-    user : str, optional
-        The column of the users. Then one user is protected, not one event, and users are counted.
-    max_keys : int, optional
-        With `user`: keep at most this many different keys of each user.
-    format : str, optional
-        The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
-    key_type : {"auto", "text", "int"}
-        How keys are read; keys of CSV and JSON files are text unless this is "int".
-    sql : str, optional
-        A DuckDB query whose rows are counted in place of `data`.
-    max_key_bytes : int
-        The longest key, in bytes.
-    on_bad : {"drop", "fail"}
-        Drop malformed and too long keys, or stop at the first.
+    user, max_keys
+        The column of the users, who are then protected and counted, and how many keys of each are kept.
+    weight : str, optional
+        The column of how much a row counts, a whole number; a negative one deletes.
+    max_weight : int, optional
+        With `weight`: the most that one row may count (1); larger weights are cut to it. Noise grows with it.
+    format, key_type, sql, max_key_bytes, on_bad
+        As in `hushcount.top`: how keys are read, and what becomes of those that cannot be counted.
     output : path, optional
         Also write the oracle to this file.
     report : path, optional
         Also write a page for people that says what is protected, and how well: .html.
-    progress : callable, optional
-        `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
-    allow_large_delta : bool
-        Take a delta above 0.01, which protects almost nobody.
-    ledger, dataset, run_id, again, window, time, time_zone, dry_run
+    progress, allow_large_delta, ledger, dataset, run_id, again, window, time, time_zone, dry_run
         As in `hushcount.top`.
 
     Returns
@@ -150,7 +143,8 @@ def oracle_of(values: Mapping[str, object]) -> Oracle:
     if isinstance(data, LinearSketch):
         delta = 0.0 if values["delta"] is None else values["delta"]
         settings, request = taken(OracleSettings, values, delta=delta), taken(Request, values)
-        if any((request.column, request.format, request.sql, request.user, settings.like, settings.stated())):
+        given = (request.column, request.format, request.sql, request.user, request.weight, settings.like)
+        if any(given) or settings.stated():
             raise ParameterError("a sketch has its own kind, size, hash key and keys; give only the budget.")
         if data.key_type is None:
             raise DataError(NO_KEYS)
@@ -169,7 +163,9 @@ def oracle_job(values: Mapping[str, object]) -> tuple[OracleAsk, Running]:
         raise ParameterError("column must be one name for an oracle.")
     users, running = taken(UserSettings, values), taken(Running, values)
     if users.user is None:
-        return OracleAsk(replace(request, ordered=False), settings, settings.empty()), running
+        sketch = settings.empty(weight=request.unit.weight, deleting=request.weight is not None)
+        sketch.unit = request.unit
+        return OracleAsk(replace(request, ordered=False), settings, sketch), running
     request = replace(request.of_users(users, running.progress), ordered=False, with_users=True)
     return OracleAsk(request, settings, settings.of_users(request.unit.rows)), running.of_users()
 
@@ -223,7 +219,7 @@ class OracleSettings(Settings):
         made = published.made and replace(published.made, options=options, source_name=self.source_name)
         return written(replace(published, made=made), self.output, self.report)
 
-    def empty(self, kind: str = COUNT_SKETCH) -> LinearSketch:
+    def empty(self, kind: str = COUNT_SKETCH, weight: int = 1, deleting: bool = False) -> LinearSketch:
         """Return an empty sketch with a fresh hash key, or with that of another oracle."""
         if self.like is None:
             name = self.kind or kind
@@ -231,11 +227,12 @@ class OracleSettings(Settings):
                 raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {name}.")
             depth = DEPTH if self.depth is None else self.depth
             width = WIDTH if self.width is None else self.width
-            return (CountMin if name == COUNT_MIN else CountSketch)(depth, width, max_weight=1)
+            made = CountMin if name == COUNT_MIN else CountSketch
+            return made(depth, width, max_weight=weight, partial=deleting)
         if self.stated():
             raise ParameterError("like gives kind, depth and width; give one or the other.")
         hashing = (self.like if isinstance(self.like, Oracle) else Oracle.load(self.like)).hashing
-        return (CountSketch if hashing.signed else CountMin).with_hash(hashing, max_weight=1)
+        return (CountSketch if hashing.signed else CountMin).with_hash(hashing, weight, deleting)
 
     def of_users(self, max_keys: int) -> UserCountMin:
         """Return an empty sketch that counts each user once per cell, or raise for one with signs."""
@@ -258,17 +255,21 @@ class OracleAsk(Ask[Oracle]):
     def described(self) -> tuple[tuple[str, ...], Counted]:
         """Return what is kept of each user, and what a count is a number of."""
         if isinstance(self.sketch, LinearSketch):
-            return (), EVENTS
+            return (), self.request.counted
         return (kept_sentence(self.sketch.unit.rows), CELL), Counted("users")
 
     def prepare(self) -> tuple[LinearSketch | UserCountMin, NoisyCells]:
         """Return the sketch and the mechanism, or raise for a budget without delta that needs one."""
         kind, depth, public = self.sketch.kind, self.sketch.depth, self.sketch.public()
-        return self.sketch, NoisyCells(self.settings.budget, public, CellSizes(kind, depth, 1))
+        sizes = CellSizes(kind, depth, self.sketch.unit.weight)
+        return self.sketch, NoisyCells(self.settings.budget, public, sizes)
 
     def count(self, reading: Run, progress: Progress | None) -> None:
         """Count all keys; if there are none, their type must have been declared."""
-        reading.count(progress)
+        if isinstance(self.sketch, LinearSketch) and self.sketch.partial:
+            count_weighed(self.sketch, reading, progress)
+        else:
+            reading.count(progress)
         self._key_type(reading.source.columns)
 
     def publish(self, whole: Oracle, origin: Origin) -> Oracle:

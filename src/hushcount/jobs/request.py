@@ -6,15 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
-from hushcount.errors import ParameterError
+from hushcount.errors import NotProvedError, ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.hierarchies.registry import COLUMNS, PARENTS, parse_hierarchy
 from hushcount.jobs.trust.spending import Spending
 from hushcount.keys.plain import MAX_KEY_BYTES, KeyLimit
+from hushcount.keys.weights import WeightColumn
 from hushcount.privacy import EVENT, USER, PrivacyUnit, check_count
+from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.sources.open import open_source
 from hushcount.sources.source import Source
-from hushcount.sources.wrapped import BoundedSource, SourceInDomain, WindowedSource, readable_type
+from hushcount.sources.wrapped import (
+    BoundedSource,
+    SourceInDomain,
+    WeighedSource,
+    WindowedSource,
+    readable_type,
+)
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
@@ -33,7 +41,8 @@ class Request(Spending):
     `ordered` says whether the sketch depends on the order of rows, `padded` whether rows with a null are
     kept for a tree of columns. `bound` limits what each user contributes, `with_users` keeps users beside
     keys, and `progress` is called while the rows of users are sorted. `beside` are files that are read
-    besides the data, such as a domain or a table of parents.
+    besides the data, such as a domain or a table of parents. `weight` is the column that tells how much a row
+    counts, at most `max_weight`.
     """
 
     data: Data = None
@@ -50,6 +59,8 @@ class Request(Spending):
     with_users: bool = False
     progress: Progress | None = None
     padded: bool = False
+    weight: str | None = None
+    max_weight: int | None = None
     beside: tuple[PathLike, ...] = ()
 
     def __post_init__(self) -> None:
@@ -57,11 +68,39 @@ class Request(Spending):
         KeyLimit.of(self.max_key_bytes, self.on_bad)
         if self.column is not None and not isinstance(self.column, str):
             object.__setattr__(self, "column", list(self.column))
+        if self.max_weight is not None and self.weight is None:
+            raise ParameterError("max_weight is the largest weight of a row, so it needs weight, a column.")
+        if self.weighed is not None and self.user is not None:
+            raise ParameterError(
+                "weight cannot be combined with user: it bounds what one row counts, not what one user does;"
+                " leave out one of them."
+            )
+
+    @property
+    def weighed(self) -> WeightColumn | None:
+        """How much each row counts, None if every row counts 1."""
+        most = 1 if self.max_weight is None else self.max_weight
+        return None if self.weight is None else WeightColumn(self.weight, most)
 
     @property
     def unit(self) -> PrivacyUnit:
         """What is protected: a user with all rows that are kept, or an event unless the source knows more."""
-        return EVENT if self.bound is None else replace(USER, rows=self.bound.largest)
+        if self.bound is not None:
+            return replace(USER, rows=self.bound.largest)
+        return EVENT if self.weighed is None else replace(EVENT, weight=self.weighed.most)
+
+    @property
+    def counted(self) -> Counted:
+        """What a count is a number of."""
+        return EVENTS if self.weight is None else Counted(self.weight)
+
+    def check_weight(self, proved: bool, way_out: str) -> None:
+        """Raise for weights where every event must count 1; `way_out` says what takes them."""
+        if self.weight is not None and not proved:
+            raise NotProvedError(
+                "weight needs exact counts or cells, which one row changes by up to max_weight and no more;"
+                f" anything else is proved for rows that count 1. {way_out}"
+            )
 
     def of_users(self, users: UserSettings, progress: Progress | None = None) -> Request:
         """Return the request for rows of users, as many of each as may be kept: a whole number."""
@@ -83,9 +122,12 @@ class Request(Spending):
             ordered=self.ordered,
             padded=self.padded,
             times=times,
+            weight=self.weighed,
         )
         if times is not None:
             source = WindowedSource(source, times, str(self.span))
+        if self.weighed is not None:
+            source = WeighedSource(source, self.weighed)
         if self.domain is not None:
             source = SourceInDomain(source, self.domain)
         if self.bound is None:

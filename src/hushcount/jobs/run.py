@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 # What of a request decides which keys there are; the rest says where the data lie and how they are read.
 ASKED = ("column", "format", "key_type", "sql", "max_key_bytes", "on_bad", "user", "bound", "padded")
+WEIGHED = ("weight", "max_weight")  # asked only if a weight is given
 Published = TypeVar("Published")
 Published_co = TypeVar("Published_co", covariant=True)
 
@@ -53,6 +54,7 @@ class Run:
     checkpoint: Checkpoint | None = None
     max_events: int | None = None
     look: Callable[[pa.Array], object] | None = None  # at the keys of each batch before they are counted
+    add: Callable[[pa.Array], None] | None = None  # counts a batch in place of `update`
     broken: bool = False  # while a batch is counted, the sketch is ahead of its position
 
     def position(self, finished: bool = False) -> Position:
@@ -84,7 +86,7 @@ class Run:
                     self.broken = True
                     if self.look is not None:
                         self.look(batch.keys)
-                    sketch.update(batch.keys)
+                    (self.add or sketch.update)(batch.keys)
                     self.rows += batch.rows
                     self.broken = False
                 signals.check()
@@ -154,10 +156,11 @@ class Ask(ABC, Generic[Published]):
         if self.request.book is None:
             return None
         data = source.source if isinstance(source, BoundedSource) else source
+        names = ASKED if self.request.weight is None else ASKED + WEIGHED
         beside = [content_digest(os.fspath(path)) for path in self.request.beside if os.path.isfile(path)]
         asked: dict[str, object] = {
             "command": self.command,
-            "data": {name: getattr(self.request, name) for name in ASKED},
+            "data": {name: getattr(self.request, name) for name in names},
             "beside": beside,
             "settings": {
                 name: value for name, value in vars(self.settings).items() if name not in SHOWN_ONLY
@@ -255,7 +258,7 @@ def run(ask: Ask[Published], running: Running = Running()) -> Published:  # noqa
             ask.count(reading, running.progress)
             source = reading.source
             origin = Origin(source.columns, source.unit, source.notes)
-            warn_of_few(ask.settings.budget, reading.sketch.total)
+            warn_of_few(ask.settings.budget, reading.sketch.total // source.unit.weight)
             shape = ask.summary(reading.sketch.shape(), reading.sketch)
             published = recorded.drawn(lambda: ask.publish(drawn(mechanism, shape), origin))
         with signals.held():  # a checkpoint that outlives its release would be released again

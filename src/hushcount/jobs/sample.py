@@ -8,8 +8,9 @@ from functools import partial
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
+from hushcount.jobs.exact import ExactAsk, SumsInMemory
 from hushcount.jobs.request import Progress, Request, kept_sentence
-from hushcount.jobs.run import Running, TableAsk
+from hushcount.jobs.run import Running
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
 from hushcount.jobs.trust.dry_run import run_or_rehearse
 from hushcount.jobs.users import UserSettings, kept_counts
@@ -38,6 +39,8 @@ def sample(
     max_events: int | None = None,
     user: str | None = None,
     max_keys: int | None = None,
+    weight: str | None = None,
+    max_weight: int | None = None,
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
@@ -93,6 +96,10 @@ def sample(
         The column of the users. Then one user is protected, not one event, and users are counted.
     max_keys : int, optional
         With `user`: keep at most this many different keys of each user, each counted once.
+    weight : str, optional
+        The column of how much a row counts, a whole number: a count is then a sum of it.
+    max_weight : int, optional
+        With `weight`: the most that one row may count (1); larger weights are cut to it, row by row.
     format : str, optional
         The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
     key_type : {"auto", "text", "int"}
@@ -154,6 +161,11 @@ def sample_job(values: Mapping[str, object]) -> tuple[SampleAsk, Running]:
     """Return what `sample` is asked for."""
     settings, users = taken(SampleSettings, values), taken(UserSettings, values)
     request, running = replace(taken(Request, values), ordered=False), taken(Running, values)
+    if users.user is None and request.weight is not None:
+        if running.checkpoint is not None:
+            raise ParameterError("checkpoint cannot be combined with weight: sums are made on disk.")
+        new = partial(SumsInMemory, max_events=settings.max_events, unit=request.unit)
+        return SampleAsk(request, settings, new, counted=request.counted), running
     if users.user is None:
         return SampleAsk(request, settings, partial(_counts, EVENT)), running
     request, running = request.of_users(users, running.progress), running.of_users()
@@ -205,7 +217,7 @@ def make_scheme(
 
 
 @dataclass(frozen=True)
-class SampleAsk(TableAsk):
+class SampleAsk(ExactAsk):
     """A weighted sample of the keys."""
 
     command = "sample"

@@ -54,6 +54,8 @@ def top(
     count: str = "users",
     max_events_per_user: int | None = None,
     min_users: int | None = None,
+    weight: str | None = None,
+    max_weight: int | None = None,
     other: bool = False,
     other_share: float | None = None,
     allow_large_delta: bool = False,
@@ -140,6 +142,11 @@ def top(
         With count="events": keep at most this many events of each user.
     min_users : int, optional
         Publish only keys that at least this many users hold, whatever the noise; for exact counts.
+    weight : str, optional
+        The column of how much a row counts, a whole number, with `exact`: a count is then a sum of it.
+    max_weight : int, optional
+        With `weight`: the most that one row may count (1); larger weights are cut to it, row by row. The
+        noise grows with it.
     other : bool
         Publish also a noisy total, and so how much all keys have together that are not in the table:
         `release.other`.
@@ -207,7 +214,9 @@ def top_job(
     if partitioning is not None:
         from hushcount.jobs.spark.release import spark_job
 
+        request.check_weight(False, "Take exact=True without the Spark engine, or an oracle.")
         return spark_job(request, partitioning, (settings, users), running)
+    request.check_weight(users.exact or users.user is not None, "Take exact=True, or publish an oracle.")
     beside = (settings.domain,) if isinstance(settings.domain, str | os.PathLike) else ()
     settings = settings.with_domain(request.key_type)
     request = replace(request, domain=settings.domain, beside=beside)

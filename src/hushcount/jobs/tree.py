@@ -43,6 +43,8 @@ def tree(
     by_level: bool = False,
     user: str | None = None,
     max_keys: int | None = None,
+    weight: str | None = None,
+    max_weight: int | None = None,
     on_bad: str = "drop",
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
@@ -105,6 +107,12 @@ def tree(
         The column of the users. Then one user is protected, not one event.
     max_keys : int, optional
         With `user`: keep at most this many different keys of each user.
+    weight : str, optional
+        The column of how much a row counts, a whole number, such as bytes; for method="offline". A total is
+        then a sum of it.
+    max_weight : int, optional
+        With `weight`: the most that one row may count (1); larger weights are cut to it, row by row. The
+        threshold grows with it.
     on_bad : {"drop", "fail"}
         Drop malformed and too long keys, or stop at the first.
     format : str, optional
@@ -173,6 +181,9 @@ def tree_job(values: Mapping[str, object]) -> tuple[AnyTreeAsk, Running]:
     request = with_columns(taken(Request, values, beside=asked.files), asked.parsed)
     if users.user is not None:
         request, running = request.of_users(users, running.progress), running.of_users()
+    request.check_weight(
+        settings.offline and not settings.by_level, 'Take method="offline" without by_level=True.'
+    )
     if not settings.offline:
         counters = COUNTERS if settings.counters is None else settings.counters
         sketch = HierarchySketch(asked.parsed, counters)

@@ -242,8 +242,10 @@ def exact_events(request: Request, settings: ReleaseSettings, running: Running) 
             raise ParameterError(f"{name} cannot be combined with exact counts, which are made on disk.")
     if settings.domain is not None:
         raise ParameterError("exact cannot be combined with a public domain; leave out one of them.")
-    new = partial(CountsOnDisk, max_events=settings.max_events)
-    return ExactAsk(replace(request, ordered=False), settings, new)
+    if request.weight is not None and settings.other_share is not None:
+        raise ParameterError("other cannot be combined with weight: the total is that of single events.")
+    new = partial(CountsOnDisk, max_events=settings.max_events, unit=request.unit)
+    return ExactAsk(replace(request, ordered=False), settings, new, counted=request.counted)
 
 
 def routes_for(settings: ReleaseSettings, largest: int, counters: int) -> list[Route]:

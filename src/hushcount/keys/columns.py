@@ -15,6 +15,7 @@ from hushcount.keys.buffers import check_column, is_shared, slices
 from hushcount.keys.plain import DEFAULT_LIMIT, KeyLimit, check_type, plain
 from hushcount.keys.text import check_writable
 from hushcount.keys.times import TimeColumn, without_others
+from hushcount.keys.weights import WeightColumn
 
 KEY_TYPES = ("auto", "text", "int")
 SINGLE = "key"
@@ -30,8 +31,8 @@ class KeyColumns:
     Attributes
     ----------
     names
-        The columns to read; with `user`, its column comes last, and there is one (user, key) pair per row in
-        place of a key.
+        The columns to read; with `user` or `weight`, its column comes last, and there is one (user, key) or
+        (weight, key) pair per row in place of a key.
     key_names
         The names of the key columns in a result.
     key_type
@@ -48,6 +49,8 @@ class KeyColumns:
         Whether a row of several columns keeps its place in a tree if some of its values are null.
     times
         The column that tells when a row is from, last of `names`, and the window that is kept.
+    weight
+        The column that tells how much a row counts.
     """
 
     names: tuple[str, ...]
@@ -59,6 +62,7 @@ class KeyColumns:
     limit: KeyLimit = DEFAULT_LIMIT
     padded: bool = False
     times: TimeColumn | None = None
+    weight: WeightColumn | None = None
 
     @classmethod
     def of(cls, column: str | Sequence[str] | None, key_type: str) -> KeyColumns:
@@ -92,6 +96,18 @@ class KeyColumns:
     def without_user(self) -> KeyColumns:
         """Return the key columns alone."""
         return self if self.user is None else replace(self._without_last(), user=None)
+
+    def with_weight(self, weight: WeightColumn) -> KeyColumns:
+        """Return the same keys, each beside how much its row counts."""
+        if not self.names:
+            raise ParameterError("column must be named with weight, got None.")
+        if weight.name in self.names:
+            raise ParameterError(f"weight must be another column than keys and users, got {weight.name}.")
+        return replace(self, names=(*self.names, weight.name), weight=weight)
+
+    def without_weight(self) -> KeyColumns:
+        """Return the key columns alone."""
+        return self if self.weight is None else replace(self._without_last(), weight=None)
 
     def with_time(self, times: TimeColumn) -> KeyColumns:
         """Return the same keys, of the rows in a window of time."""
@@ -131,6 +147,10 @@ class KeyColumns:
             *others, kind = types
             known = self.without_time().typed(others, inferred)
             return replace(self, types=(*known.types, self.times.check(kind)), inferred=tuple(inferred))
+        if self.weight is not None:
+            *others, kind = types
+            known = self.without_weight().typed(others, inferred)
+            return replace(self, types=(*known.types, self.weight.check(kind)), inferred=tuple(inferred))
         fixed = [check_type(*each) for each in zip(types, self._readings(), self._labels(), strict=True)]
         for kind in fixed[: len(self.key_names)]:
             check_writable(kind)
@@ -140,6 +160,8 @@ class KeyColumns:
         """Check that at most one column is asked for, of data that has only one."""
         if self.user is not None:
             raise ParameterError("user must name a column, but the data are one column of keys.")
+        if self.weight is not None:
+            raise ParameterError("weight must name a column, but the data are one column of keys.")
         if self.times is not None:
             raise ParameterError("time must name a column, but the data are one column of keys.")
         if len(self.key_names) > 1:
@@ -159,7 +181,8 @@ class KeyColumns:
             dropped = "A null in a key column is padded with \N{MIDDLE DOT}; rows of nulls alone are dropped."
         else:
             dropped = "Rows with a null in a key column are dropped."
-        return (dropped, *self.limit.notes(() if self.inferred else self.types))
+        known = self.types if self.weight is None else self.types[: len(self.key_names)]
+        return (dropped, *self.limit.notes(() if self.inferred else known))
 
     @property
     def counted_type(self) -> pa.DataType:
@@ -173,6 +196,8 @@ class KeyColumns:
         """
         if self.times is not None:
             return self.without_time().keys(without_others(self.times, columns))
+        if self.weight is not None:
+            return self._weighed(self.weight, columns)
         asked = zip(columns, self._readings(), self._labels(), strict=True)
         arrays = [plain(column, reading, label, self.limit) for column, reading, label in asked]
         if self.user is None:
@@ -224,6 +249,18 @@ class KeyColumns:
         if keys.null_count:
             keys, users = keys.drop_null(), users.filter(keys.is_valid())
         return pa.StructArray.from_arrays([users, keys], ["user", "key"])
+
+    def _weighed(self, weight: WeightColumn, columns: Columns) -> pa.StructArray:
+        """Return pairs of weight and key; rows that count nothing are dropped."""
+        *own, column = columns
+        weights = weight.values(column, self.limit.on_bad)
+        some = pc.not_equal(weights, 0).fill_null(False)
+        asked = zip(own, self._readings(), self._labels(), strict=False)
+        arrays = [plain(one.filter(some), reading, label, self.limit) for one, reading, label in asked]
+        keys, weights = self._one_key(arrays), weights.filter(some)
+        if keys.null_count:
+            weights, keys = weights.filter(keys.is_valid()), keys.drop_null()
+        return pa.StructArray.from_arrays([weights, keys], ["weight", "key"])
 
     def _labels(self) -> tuple[str, ...]:
         return tuple(f"Column '{name}'" for name in self.names) or ("The data",)

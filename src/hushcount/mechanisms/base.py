@@ -43,6 +43,12 @@ NOT_GAUSSIAN = (
     "rho is for releases whose cost is proved in zCDP; {} needs epsilon, with delta. Proved are Gaussian"
     " counts of users (max_keys given with user), count-sketch oracles and streaming trees."
 )
+HEAVIEST = "one event has a weight of at most max_weight"
+WEIGHTS = "docs/proofs/histograms/weights.md"
+NOT_WEIGHED = (
+    "{} is proved for events that count 1 each; weights are proved for truncated-geometric, laplace-threshold"
+    " and laplace on exact counts, for samples of these, for offline trees and for oracles."
+)
 UNIT_UPDATES = "every event counts 1, in the order of the stream"
 # What to do with a summary without a proof, where its type says more about it than the mechanism does.
 SHAPE_WAYS_OUT: dict[type, str] = {
@@ -85,11 +91,14 @@ class Mechanism(ABC, Generic[ShapeT, Released]):
     claim: ClassVar[Claim]
     needs: ClassVar[tuple[str, ...]] = ()
     gaussian: ClassVar[bool] = False  # whether it takes a budget in rho
+    weighted: ClassVar[bool] = False  # whether it is proved for events that change a count by more than 1
 
     def __init__(self, budget: Budget, public: Public = NOTHING_PUBLIC) -> None:
         self.budget, self.public = budget, public
         if budget.rho is not None and not self.gaussian:
             raise ParameterError(NOT_GAUSSIAN.format(self.name))
+        if public.unit.weight > 1 and not self.weighted:
+            raise NotProvedError(NOT_WEIGHED.format(self.name))
         for name in self.needs:
             self.needed(name)
         self.calibrate()
@@ -126,6 +135,8 @@ class Mechanism(ABC, Generic[ShapeT, Released]):
             bound: int | None = getattr(self.public, name)
             if bound is not None:
                 check_calibrated(name, getattr(sizes, name), bound)
+        if self.weighted:
+            check_calibrated("max_weight", sizes.unit.weight, self.public.unit.weight)
 
     @classmethod
     def check_kind(cls, kind: type[Shape]) -> None:
@@ -156,7 +167,8 @@ class Mechanism(ABC, Generic[ShapeT, Released]):
     def guarantee(self, unit: PrivacyUnit, **parameters: int | float | str | None) -> Guarantee:
         """Return the guarantee of a release; public numbers that are not known are left out."""
         known = {name: value for name, value in parameters.items() if value is not None}
-        return self.claim.guarantee(self.budget, unit, **known)
+        own = self.claim.guarantee(self.budget, unit, **known)
+        return own if self.public.unit.weight == 1 else weighed_guarantee(own, self.public.unit.weight)
 
     def calibration(self) -> dict[str, int | float | str | None]:
         """Return noise and threshold as public numbers, known before any data are read."""
@@ -231,6 +243,18 @@ class Thresholded(Mechanism[CountsT, Release]):
         noisy = values + self.noises(len(values), bits)
         published = (values >= self.least_value) & (noisy >= self.threshold)
         return keep(keys, published), noisy[published]
+
+
+def weighed_guarantee(own: Guarantee, weight: int) -> Guarantee:
+    """Return the guarantee of a mechanism whose events change a count by up to `weight`."""
+    assumed = tuple(one.replace("by 1", "by at most max_weight") for one in own.assumptions)
+    return replace(
+        own,
+        theorem=f"{own.theorem} Events of a weight: noise for a change of at most max_weight.",
+        proof=f"{own.proof}, {WEIGHTS}",
+        parameters={**own.parameters, "max_weight": weight},
+        assumptions=assumed if assumed != own.assumptions else (*assumed, HEAVIEST),
+    )
 
 
 def check_calibrated(name: str, used: int | None, bound: int) -> None:

@@ -47,14 +47,14 @@ def _recipe(mechanism: Mechanism[Shape, object], shape: Shape) -> Recipe:
         "summary": summary,
         **numbers(shape),
     }
-    if mechanism.budget.rho is not None:
-        recipe["rho"] = mechanism.budget.rho
-    if public.max_events is not None:
-        recipe["max_events"] = public.max_events
-    if public.min_users is not None:
-        recipe["min_users"] = public.min_users
-    if public.domain is not None:
-        recipe["domain"] = public.domain
+    stated = {
+        "weight": public.unit.weight if public.unit.weight > 1 and "max_weight" not in recipe else None,
+        "rho": mechanism.budget.rho,
+        "max_events": public.max_events,
+        "min_users": public.min_users,
+        "domain": public.domain,
+    }
+    recipe |= {name: value for name, value in stated.items() if value is not None}
     if isinstance(mechanism, ChosenBound):
         recipe["max_keys"] = mechanism.chosen
     if isinstance(mechanism, TreeMechanism):

@@ -119,6 +119,8 @@ def _named(name: str | None, budget: Budget, public: Public) -> str:
 def _default(budget: Budget, public: Public) -> str:
     """Return the proved default of a kind of summary, or raise with the way out."""
     shape = public.shape or shapes.FloorCounters
+    if shape is shapes.ExactCounts and public.unit.weight > 1:
+        return DEFAULTS[shapes.Histogram]
     if shape is shapes.ExactCounts:
         return best_for_exact(budget, public.moved or 1).mechanism
     if shape not in DEFAULTS:

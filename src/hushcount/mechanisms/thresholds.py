@@ -63,9 +63,16 @@ def dpss_margin(epsilon: float, delta: float) -> int:
     return smallest(log_tail, delta, start=1)
 
 
-def laplace_threshold(epsilon: float, delta: float) -> int:
-    """Return the smallest t >= 2 with P[1 + z >= t] <= delta."""
-    return 1 + _smallest_tail(DiscreteLaplace(epsilon), delta)
+def laplace_threshold(epsilon: float, delta: float, weight: int = 1) -> int:
+    """Return the smallest t > weight with P[weight + z >= t] <= delta, where z ~ DLap(epsilon / weight)."""
+    return weight + _smallest_tail(weighed_laplace(epsilon, weight), delta)
+
+
+def weighed_laplace(epsilon: float, weight: int) -> DiscreteLaplace:
+    """Return noise for a count that one event changes by up to `weight`."""
+    if weight == 1:
+        return DiscreteLaplace(epsilon)
+    return DiscreteLaplace.shared(epsilon, weight, "units of weight of one event")
 
 
 def shard_margin(epsilon: float, delta: float) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,15 +10,14 @@ from hushcount.errors import ParameterError
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import Calibrated, Claim, Mechanism
 from hushcount.mechanisms.forecast import KeyForecast
+from hushcount.mechanisms.groups import group_budget, row_budget
 from hushcount.mechanisms.histograms.correlated import correlated_noise
 from hushcount.mechanisms.histograms.gaussian import CERTAIN, GaussianSparseHistogram, histogram_for
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.noise import tails
 from hushcount.noise.bits import Bits
-from hushcount.noise.laplace import LEAST_EPSILON
 from hushcount.privacy import (
     EVENT,
-    SMALLEST_DELTA,
     USER,
     Budget,
     Guarantee,
@@ -82,13 +80,6 @@ class GroupRelease(Mechanism[Shape, Release]):
         return for_users(self.each.release(shape, bits), self.budget, self.public.unit.rows)
 
 
-def row_budget(budget: Budget, rows: int) -> Budget:
-    """Return the budget for one row at which up to `rows` rows together cost `budget`; delta 0 stays 0."""
-    if budget.delta:
-        return group_budget(budget.epsilon, budget.delta, rows)
-    return unwarned(group_budget(budget.epsilon, 0.5, rows).epsilon, 0.0)
-
-
 def for_users(release: Release, budget: Budget, rows: int) -> Release:
     """Return the same release with its guarantee for one user of at most `rows` rows."""
     return replace(release, guarantee=user_guarantee(release.guarantee, budget, rows))
@@ -131,20 +122,6 @@ class Route:
     def said(self, counted: str) -> str:
         """Say how it counts, and from how many `counted` (users or rows) it publishes a key reliably."""
         return f"{self.way}: publishes a key of {self.reliable} {counted} with probability {CERTAIN:g}"
-
-
-def group_budget(epsilon: float, delta: float, max_keys: int) -> Budget:
-    """Return the budget for one event at which up to `max_keys` events together cost (epsilon, delta)."""
-    smallest = max_keys * LEAST_EPSILON
-    if epsilon < smallest:
-        raise ParameterError(f"epsilon must be at least {smallest:g} for {max_keys} rows, got {epsilon}.")
-    each = math.nextafter(epsilon / max_keys, 0) if max_keys > 1 else epsilon
-    share = math.expm1(each) / math.expm1(epsilon)
-    if delta * share < SMALLEST_DELTA:
-        raise ParameterError(
-            f"delta must be at least {SMALLEST_DELTA / share:.3g} for {max_keys} rows, got {delta}."
-        )
-    return unwarned(each, delta * share)
 
 
 def user_routes(

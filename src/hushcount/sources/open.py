@@ -17,6 +17,7 @@ from hushcount.keys.memory import Data, InMemory, in_memory
 from hushcount.keys.objects import mixed_types
 from hushcount.keys.plain import KeyLimit
 from hushcount.keys.times import TimeColumn
+from hushcount.keys.weights import WeightColumn
 from hushcount.privacy import EVENT, STREAM_ROW, PrivacyUnit
 from hushcount.sources.formats.registry import Piece, after
 from hushcount.sources.source import Batch, Source
@@ -69,6 +70,7 @@ def open_source(
     padded: bool = False,
     ordered: bool = True,
     times: TimeColumn | None = None,
+    weight: WeightColumn | None = None,
 ) -> Source:
     """Open data as a source of keys, in the order of its rows.
 
@@ -98,6 +100,8 @@ def open_source(
         Counting that does not depend on the order passes False and saves a sort.
     times
         The column that tells when a row is from, and the window of time that is counted.
+    weight
+        The column that tells how much a row counts; batches then hold one (weight, key) pair per row.
 
     Returns
     -------
@@ -114,6 +118,8 @@ def open_source(
     if user is not None:
         columns = columns.with_user(user)
     columns = replace(columns, limit=limit or columns.limit, padded=padded)
+    if weight is not None:
+        columns = columns.with_weight(weight)
     if times is not None:
         columns = columns.with_time(times)
     if sql is not None:

@@ -15,6 +15,7 @@ from hushcount.keys.arrays import held_as
 from hushcount.keys.columns import KeyColumns
 from hushcount.keys.domains import Domain, KnownKeys, within
 from hushcount.keys.times import TimeColumn
+from hushcount.keys.weights import WeightColumn
 from hushcount.privacy import USER, PrivacyUnit
 from hushcount.sources.duckdb.bounding import DistinctPairs, PlacedPairs, UserBound, bounded_users
 from hushcount.sources.duckdb.pairs import bounded_pairs
@@ -93,6 +94,34 @@ class WindowedSource(WrappedSource):
         """Say which rows are counted."""
         counted = f"Only rows of the window {self.words} are counted, by {self.times.name}."
         return (*self.source.notes, counted)
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedSource(WrappedSource):
+    """A source whose batches are pairs of weight and key."""
+
+    source: Source
+    weight: WeightColumn
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """One row, which changes a count by as much as its weight may be."""
+        return replace(self.source.unit, weight=self.weight.most)
+
+    @property
+    def columns(self) -> KeyColumns:
+        """The key columns, without that of the weights."""
+        return self.source.columns.without_weight()
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies these rows and weights; empty when the source cannot be read a second time."""
+        return narrowed(self.source.fingerprint, ("weight", self.weight.name, self.weight.most))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say how much a row counts."""
+        return (*self.source.notes, self.weight.note)
 
 
 @dataclass(frozen=True, slots=True)

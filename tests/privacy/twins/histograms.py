@@ -82,6 +82,16 @@ def rounded_to_32_bits(counts) -> Distribution:
     return {counts["x"] - value: Fraction(mass, total) for value, mass in enumerate(masses)}
 
 
+def noise_for_one_event(counts) -> Distribution:
+    """The truncated geometric for events of weight 1, where one event has a weight of 2."""
+    grid = values_grid(PWS)
+    found: Distribution = {}
+    for value, (low, high) in enumerate(pairwise(stationary_masses(grid))):
+        left = max(counts.get("x", 0) - value, 0)
+        found[left] = found.get(left, Fraction(0)) + Fraction(high - low, 1 << grid.width)
+    return found
+
+
 def known_seed(counts) -> Distribution:
     """Private sampling whose seed u is public: a count i is sampled from u < q_i on, for all to see."""
     count, whole = counts.get("x", 0), KEYS_GRID.whole
@@ -118,6 +128,9 @@ TWINS = {
     ),
     "probabilities rounded to 32 bits": Twin(
         (1.0, 1e-6), 1.0001e-6, ({"x": 90}, {"x": 89}), rounded_to_32_bits
+    ),
+    "noise for an event of weight 1, of weight 2": Twin(
+        (1.0, 1e-6), 3.7e-6, ({"x": 2}, {}), noise_for_one_event
     ),
     "private sampling with a known seed": Twin(
         (1.0, 1e-6), 1.4e-3, [({"x": i}, {"x": i - 1}) for i in range(2, 41)], known_seed

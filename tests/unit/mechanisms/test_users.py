@@ -13,9 +13,10 @@ from hushcount.errors import ParameterError
 from hushcount.jobs.release import release
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.counters.floor import FloorRelease
+from hushcount.mechanisms.groups import group_budget, row_budget
 from hushcount.mechanisms.histograms.correlated import correlated_noise
 from hushcount.mechanisms.histograms.gaussian import sparse_histogram
-from hushcount.mechanisms.users import GroupRelease, for_users, group_budget, row_budget, user_routes
+from hushcount.mechanisms.users import GroupRelease, for_users, user_routes
 from hushcount.noise.bits import system_bits
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import EVENT, USER, Budget, PrivacyUnit

@@ -17,7 +17,8 @@ from hushcount.jobs.spark.shards import SparkRequest
 from hushcount.jobs.top import top_of
 from hushcount.jobs.users import SKETCHES, UserPlan, UserSettings, allowed_routes, chosen_plan, routes_for
 from hushcount.mechanisms.counters.shards import ShardRelease
-from hushcount.mechanisms.users import GROUP, PAMG, Route, row_budget
+from hushcount.mechanisms.groups import row_budget
+from hushcount.mechanisms.users import GROUP, PAMG, Route
 from hushcount.privacy import USER, check_count
 from hushcount.shapes import Public
 

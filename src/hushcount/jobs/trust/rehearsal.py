@@ -48,6 +48,7 @@ def rehearsed(recipe: Recipe) -> Stored:
     unit = replace(UNITS[text_from(recipe["unit"])], rows=whole_from(recipe["rows"], 1))
     if unit.rows > 1 and unit != USER:
         raise ValueError("rows")
+    unit = replace(unit, weight=whole_from(recipe.get("weight", 1), 1))
     shape = EMPTY[text_from(recipe["summary"])](recipe, unit)
     longest = recipe.get("max_events")
     sizes = shape.public().within(None if longest is None else whole_from(longest, 1), _domain(recipe))

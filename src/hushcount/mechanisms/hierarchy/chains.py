@@ -1,8 +1,9 @@
 """Noise and threshold of the offline release of a hierarchy: what a path of failed tests may give away.
 
-w is the noise of one test, F(t) = P[w < t], q = P[w >= threshold - 1]. One event changes the residuals of one
-path, by 1, until the first test on it succeeds. A test fails with probability F(t) in the smaller data and
-F(t - 1) in the larger, for some integer t, or with 1 and 1 - q where the smaller data does not test the node.
+w is the noise of one test, F(t) = P[w < t], q = P[w >= threshold - W]. One event changes the residuals of one
+path, by its weight of at most W, until the first test on it succeeds. A test fails with probability F(t) in
+the smaller data and F(t - W) in the larger, for some integer t, or with 1 and 1 - q where the smaller data
+does not test the node.
 With p and p' the products of these over the tests of a path, the release is (epsilon, delta)-DP if
 p - exp(epsilon) p' <= delta (all fail) and (1 - p') - exp(epsilon) (1 - p) <= delta (some test succeeds)
 for all choices. Derivations: docs/proofs/hierarchy/offline.md.
@@ -49,7 +50,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """What one failed test may be: hidden = -log F(t), loss = log F(t) / F(t - 1), for all t that matter.
+    """What one failed test may be: hidden = -log F(t), loss = log F(t) / F(t - W), for all t that matter.
 
     A product with any other t has p <= `beyond`.
     """
@@ -59,17 +60,17 @@ class Failures:
     beyond: float
 
     @classmethod
-    def of(cls, noise: Distribution, threshold: int) -> Failures:
+    def of(cls, noise: Distribution, threshold: int, weight: int = 1) -> Failures:
         """Return the tests at t < threshold, and that of a node which only the larger data tests."""
         step = 1 + int(math.sqrt(noise.variance) / _FINEST)
-        untested = -math.log1p(-float(noise.tail(threshold - 1)))
-        lowest, beyond = _lowest(noise, threshold)
+        untested = -math.log1p(-float(noise.tail(threshold - weight)))
+        lowest, beyond = _lowest(noise, threshold - weight)
         t = np.arange(lowest, threshold, step)
         highest = t + (step - 1)  # of each block the most likely to fail, and the greatest loss
         hidden = np.where(
             highest >= 1, -np.log1p(-noise.tail(np.maximum(highest, 1))), -noise.log_tail(1 - highest)
         )
-        loss = np.append(_loss(noise, t), untested) * (1 + _ROUNDING)
+        loss = np.append(_losses(noise, t, step, weight), untested) * (1 + _ROUNDING)
         return cls(np.append(hidden, 0.0) * (1 - _ROUNDING), loss, beyond)
 
     def all_fail(self, tests: int, epsilon: float) -> float:
@@ -95,26 +96,30 @@ class Failures:
         return max(_least_value(bound), math.exp(epsilon) * self.beyond - math.expm1(epsilon))
 
 
-def chain_delta(noise: Distribution, threshold: int, tests: int, epsilon: float) -> float:
+def chain_delta(noise: Distribution, threshold: int, tests: int, epsilon: float, weight: int = 1) -> float:
     """Return the delta of the release at epsilon (an upper bound, both ways) for paths of `tests` nodes.
+
+    One event changes a count by at most `weight`.
 
     >>> 0.9e-6 < chain_delta(DiscreteGaussian(15.13), 84, 32, 1.0) < 1e-6
     True
     """
-    failures = Failures.of(noise, threshold)
+    failures = Failures.of(noise, threshold, weight)
     return (1 + SAFETY) * max(failures.all_fail(tests, epsilon), failures.some_succeeds(tests, epsilon))
 
 
-def calibrate(tests: int, budget: Budget, threshold: int | None = None) -> Chain:
+def calibrate(tests: int, budget: Budget, threshold: int | None = None, weight: int = 1) -> Chain:
     """Return the distribution of noise for a public threshold, or the one with the smallest threshold of all.
+
+    One event changes a count by at most `weight`.
 
     >>> chain = calibrate(32, Budget(1.0, 1e-6))
     >>> chain.threshold, round(float(chain.noise.sigma), 1)
     (84, 15.1)
     """
     found = [
-        *chains(laplace, check_count("tests", tests, 2, LARGEST_TESTS), budget),
-        *chains(DiscreteGaussian, tests, budget),
+        *chains(laplace, check_count("tests", tests, 2, LARGEST_TESTS), budget, weight),
+        *chains(DiscreteGaussian, tests, budget, weight),
     ]
     least = min(found, key=lambda chain: (chain.threshold, chain.noise.variance))
     if threshold is None:
@@ -134,23 +139,25 @@ def laplace(scale: Fraction) -> DiscreteLaplace:
 
 
 @lru_cache(maxsize=256)
-def chains(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget) -> tuple[Chain, ...]:
+def chains(
+    kind: Callable[[Fraction], Distribution], tests: int, budget: Budget, weight: int = 1
+) -> tuple[Chain, ...]:
     """Return distributions of one kind with their smallest thresholds, by increasing scale."""
-    least = _least_scale(kind, tests, budget)
+    least = _least_scale(kind, tests, budget, weight)
     noises = dict.fromkeys(kind(_rounded_up(least * raised)) for raised in RAISES)
-    found = ((noise, _least_threshold(noise, tests, budget)) for noise in noises)
+    found = ((noise, _least_threshold(noise, tests, budget, weight)) for noise in noises)
     return tuple(Chain(noise, threshold) for noise, threshold in found if threshold is not None)
 
 
-def _least_scale(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget) -> float:
+def _least_scale(kind: Callable[[Fraction], Distribution], tests: int, budget: Budget, weight: int) -> float:
     """Return about the scale below which the failed tests of a path alone exceed delta."""
 
     def private(scale: float) -> bool:
         noise = kind(_rounded_up(scale))
-        failures = Failures.of(noise, _untested_threshold(noise, tests, budget.delta))
+        failures = Failures.of(noise, _untested_threshold(noise, tests, budget.delta, weight), weight)
         return failures.all_fail(tests, budget.epsilon) * (1 + SAFETY) <= budget.delta
 
-    high = 1 / budget.epsilon
+    high = weight / budget.epsilon
     while high > LARGEST_SCALE or not private(high):
         high *= 2
         if high > LARGEST_SCALE:
@@ -167,27 +174,49 @@ def _least_scale(kind: Callable[[Fraction], Distribution], tests: int, budget: B
     return high
 
 
-def _least_threshold(noise: Distribution, tests: int, budget: Budget) -> int | None:
+def _least_threshold(noise: Distribution, tests: int, budget: Budget, weight: int) -> int | None:
     """Return the smallest private threshold, or None if failed tests exceed delta at any threshold."""
-    start = _untested_threshold(noise, tests, budget.delta)
-    for threshold in range(start, start + _STEPS):
-        if chain_delta(noise, threshold, tests, budget.epsilon) <= budget.delta:
-            return threshold
-    return None
+
+    def private(threshold: int) -> bool:
+        return chain_delta(noise, threshold, tests, budget.epsilon, weight) <= budget.delta
+
+    start = _untested_threshold(noise, tests, budget.delta, weight)
+    if weight == 1:
+        return next(filter(private, range(start, start + _STEPS)), None)
+    low, high = start - 1, start + _STEPS * weight
+    if not private(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if private(middle) else (middle, high)
+    return high
 
 
-def _untested_threshold(noise: Distribution, tests: int, delta: float) -> int:
+def _untested_threshold(noise: Distribution, tests: int, delta: float, weight: int) -> int:
     """Return the smallest threshold with 1 - (1 - q)^tests <= delta, for nodes that one side alone tests."""
-    return max(1, 1 + noise.least_tail(max(one_of(tests, delta), LEAST_PROBABILITY)))
+    return max(1, weight + noise.least_tail(max(one_of(tests, delta), LEAST_PROBABILITY)))
 
 
-def _lowest(noise: Distribution, threshold: int) -> tuple[int, float]:
-    """Return the smallest t that matters, and the probability to fail below it."""
+def _lowest(noise: Distribution, margin: int) -> tuple[int, float]:
+    """Return the smallest t that matters, and the probability to fail below it; q = P[w >= margin]."""
     if isinstance(noise, DiscreteLaplace):
         return 1, 0.0  # from there downwards the loss stays the same and failing gets less likely
-    negligible = max(1e-9 * float(noise.tail(threshold - 1)), LEAST_PROBABILITY)
-    margin = noise.least_tail(min(negligible, 0.1))
-    return 2 - margin, float(noise.tail(margin))
+    negligible = max(1e-9 * float(noise.tail(margin)), LEAST_PROBABILITY)
+    far = noise.least_tail(min(negligible, 0.1))
+    return 2 - far, float(noise.tail(far))
+
+
+def _losses(noise: Distribution, t: Counts, step: int, weight: int) -> Floats:
+    """Return log F(t) / F(t - weight) for t in steps, or somewhat more: the sum of the losses on the way.
+
+    The loss does not increase in t, so that of a whole step is at most `step` times its loss at its start.
+    """
+    if weight == 1:
+        return _loss(noise, t)
+    steps = -(-weight // step)
+    before = np.arange(int(t[0]) + 1 - steps * step, int(t[0]) + 1, step)
+    starts = np.concatenate((before, t[:-1] + 1))
+    return np.convolve(step * _loss(noise, starts), np.ones(steps), "valid")
 
 
 def _loss(noise: Distribution, t: Counts) -> Floats:

@@ -36,15 +36,18 @@ class HierarchyRelease(TreeMechanism[LeafCounts]):
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event, or one user with all rows that are kept.
-    Assumes: the leaf of an event is a function of its key; all paths of the hierarchy have the same length.
+    Assumes: the leaf of an event is a function of its key; all paths of the hierarchy have the same length;
+        one event has a weight of at most W, 1 unless the unit says more.
     Parameters: independent noise w on the residual of every node with residual >= 1, discrete Laplace or
         Gaussian; a public threshold, not below the smallest private one, chains.calibrate.
-    Proof: docs/proofs/hierarchy/offline.md. Checked by: tests/privacy/test_hierarchy.py
+    Proof: docs/proofs/hierarchy/offline.md, section 5 for weights. Checked by:
+        tests/privacy/test_hierarchy.py, tests/privacy/test_weights.py
     """
 
     name = "hierarchy-offline"
     accepts = (LeafCounts,)
     sketch = "leaves"
+    weighted = True
     way_out = "give the data to hc.tree, or count with HierarchySketch"
     claim = Claim(
         "noisy residuals of a hierarchy",
@@ -56,7 +59,7 @@ class HierarchyRelease(TreeMechanism[LeafCounts]):
 
     def calibrate(self) -> None:
         """Set the noise for the threshold that was asked for, or for the smallest private one."""
-        chain = calibrate(self.height + 1, self.row, self.asked)
+        chain = calibrate(self.height + 1, self.row, self.asked, self.public.unit.weight)
         self.noise, self.threshold = chain.noise, self.asked or chain.threshold
 
     def parameters(self) -> dict[str, int | float | str]:

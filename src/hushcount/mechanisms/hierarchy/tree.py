@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Mechanism, ShapeT, check_calibrated
-from hushcount.mechanisms.users import row_budget, user_guarantee
+from hushcount.mechanisms.groups import row_budget
+from hushcount.mechanisms.users import user_guarantee
 from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
 from hushcount.releases.tree import TreeRelease
 from hushcount.releases.trees.nodes import TreeError, TreeRows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import Claim, Thresholded
+from hushcount.mechanisms.base import Claim, Thresholded, check_calibrated
 from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
@@ -19,14 +19,17 @@ class LaplaceThreshold(Thresholded[Histogram]):
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one event.
-    Assumes: one event changes one count by 1; only keys with a count of at least 1 are in the histogram.
-    Parameters: z ~ DLap(epsilon) on each count; threshold thresholds.laplace_threshold.
-    Proof: docs/proofs/histograms/laplace.md. Checked by: tests/privacy/test_exact.py
+    Assumes: one event changes one count by 1, or by a weight of at most W; only keys with a count of at least
+        1 are in the histogram.
+    Parameters: z ~ DLap(epsilon / W) on each count; threshold thresholds.laplace_threshold.
+    Proof: docs/proofs/histograms/laplace.md, docs/proofs/histograms/weights.md. Checked by:
+        tests/privacy/test_exact.py, tests/privacy/test_weights.py
     """
 
     name = "laplace-threshold"
     accepts = (Histogram,)
     sketch = "exact"
+    weighted = True
     way_out = 'use mechanism="floor", or count with Exact'
     claim = Claim(
         "stability histogram",
@@ -37,8 +40,9 @@ class LaplaceThreshold(Thresholded[Histogram]):
 
     def calibrate(self) -> None:
         """Set the noise of each count, and the threshold for it."""
-        self.noise = DiscreteLaplace(self.budget.epsilon)
-        self.threshold = thresholds.laplace_threshold(self.budget.epsilon, self.budget.delta)
+        weight = self.public.unit.weight
+        self.noise = thresholds.weighed_laplace(self.budget.epsilon, weight)
+        self.threshold = thresholds.laplace_threshold(self.budget.epsilon, self.budget.delta, weight)
 
     def error(self, sizes: Public) -> EstimateError:
         """Return the error of exact counts; a public length bounds the number of keys."""
@@ -83,12 +87,15 @@ class LaplaceManyKeys(ManyKeysMechanism):
 
     Theorem: (epsilon, delta)-DP (Lebeda and Tětek 2023, Section 7).
     Neighbours: add or remove one event, or one user (the unit of the shape).
-    Assumes: one unit changes at most `moved` counts by 1.
-    Parameters: DLap(epsilon / moved) on each count; threshold thresholds.chan_threshold.
-    Proof: docs/proofs/histograms/gaussian.md, section 6. Checked by: tests/privacy/test_gaussian.py
+    Assumes: one unit changes at most `moved` counts by 1, or one count by a weight of at most W.
+    Parameters: DLap(epsilon / moved) on each count; threshold thresholds.chan_threshold. For weights those of
+        LaplaceThreshold.
+    Proof: docs/proofs/histograms/gaussian.md, section 6, docs/proofs/histograms/weights.md. Checked by:
+        tests/privacy/test_gaussian.py, tests/privacy/test_weights.py
     """
 
     name = "laplace"
+    weighted = True
     claim = Claim(
         "Laplace noise for all counts that change",
         "Discrete Laplace noise of rate epsilon / `moved`, the number of counts that one unit can change,"
@@ -100,5 +107,10 @@ class LaplaceManyKeys(ManyKeysMechanism):
     def calibrate(self) -> None:
         """Set the noise for all counts that change together, and the threshold for it."""
         epsilon, moved = self.budget.epsilon, self.needed("moved")
+        if (weight := self.public.unit.weight) > 1:
+            check_calibrated("counts that one event of a weight changes", moved, 1)
+            self.noise = thresholds.weighed_laplace(epsilon, weight)
+            self.threshold = self.lifted(thresholds.laplace_threshold(epsilon, self.budget.delta, weight))
+            return
         self.noise = DiscreteLaplace.shared(epsilon, moved, "counts that change together")
         self.threshold = self.lifted(thresholds.chan_threshold(epsilon, self.budget.delta, moved))

@@ -13,6 +13,7 @@ from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import UNIT_UPDATES, Block, Claim, Mechanism, ShapeT, joined, keep
 from hushcount.mechanisms.forecast import KeyForecast
+from hushcount.mechanisms.groups import row_budget
 from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
 from hushcount.mechanisms.histograms.laplace import TOGETHER
 from hushcount.mechanisms.intervals import lies_between
@@ -68,16 +69,20 @@ class TruncatedGeometric(_Subtracting[Histogram | ExactCounts]):
     Theorem: (epsilon, delta)-DP. For one count, no (epsilon, delta)-DP release publishes a key with higher
         probability.
     Neighbours: add or remove one unit: an event, or a user with at most m keys.
-    Assumes: one unit changes at most m counts by 1; keys with a count of 0 are not in the histogram.
-    Parameters: K, TruncatedGeometricNoise at (epsilon / m, delta / m); published count = count - K + median
-        of K. With `min_users`, counts are taken above min_users - 1.
-    Proof: docs/proofs/sampling/sample.md, section 3, docs/proofs/histograms/users.md. Checked by:
-        tests/privacy/test_sample_integers.py, tests/privacy/test_users.py
+    Assumes: one unit changes at most m counts by 1, or one count by a weight of at most W; keys with a count
+        of 0 are not in the histogram.
+    Parameters: K, TruncatedGeometricNoise at (epsilon / m, delta / m), or at the budget of one of W events
+        together; published count = count - K + median of K. With `min_users`, counts are taken above
+        min_users - 1.
+    Proof: docs/proofs/sampling/sample.md, section 3, docs/proofs/histograms/users.md,
+        docs/proofs/histograms/weights.md. Checked by: tests/privacy/test_sample_integers.py,
+        tests/privacy/test_users.py, tests/privacy/test_weights.py
     """
 
     name = "truncated-geometric"
     accepts = (Histogram, ExactCounts)
     sketch = "exact"
+    weighted = True
     way_out = 'use mechanism="floor", count with Exact, or give max_events for "public-floor"'
     claim = Claim(
         "truncated geometric",
@@ -88,7 +93,7 @@ class TruncatedGeometric(_Subtracting[Histogram | ExactCounts]):
 
     def calibrate(self) -> None:
         """Set the noise of each of the counts that one unit can change."""
-        self.each = key_budget(self.budget, self.public.moved or 1)
+        self.each = row_budget(key_budget(self.budget, self.public.moved or 1), self.public.unit.weight)
         self.noise = TruncatedGeometricNoise.of(values_grid(self.each))
         self.floor = max((self.public.min_users or 0) - 1, 0)
 

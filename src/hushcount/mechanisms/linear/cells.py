@@ -48,6 +48,7 @@ class NoisyCells(Mechanism[Cells, Oracle]):
 
     name = "noisy-cells"
     gaussian = True
+    weighted = True
     accepts = (Cells,)
     sketch = COUNT_SKETCH
     way_out = "count with CountMin or CountSketch"

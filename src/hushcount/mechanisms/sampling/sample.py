@@ -12,6 +12,7 @@ from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim, Mechanism, Released, check_calibrated, keep
 from hushcount.mechanisms.forecast import KeyForecast
+from hushcount.mechanisms.groups import row_budget
 from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.filter import draw_published, draw_values
 from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, values_grid, walkable
@@ -38,6 +39,7 @@ class Sampling(Mechanism[Histogram, Released]):
 
     accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
     sketch = "exact"
+    weighted = True
     way_out = WAY_OUT
 
     def __init__(
@@ -50,10 +52,13 @@ class Sampling(Mechanism[Histogram, Released]):
 
     @property
     def each(self) -> Budget:
-        """The budget of one key: a user of m keys has m of them, and keys are drawn independently."""
+        """The budget of one key: a user of m keys has m of them, and keys are drawn independently.
+
+        An event of a weight of up to W is as W events of one key.
+        """
         keys = self.public.unit.rows
         if keys == 1:
-            return self.budget
+            return row_budget(self.budget, self.public.unit.weight)
         shares = (math.nextafter(whole / keys, 0) for whole in (self.budget.epsilon, self.budget.delta))
         return unwarned(*shares)
 

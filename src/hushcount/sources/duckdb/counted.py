@@ -19,7 +19,7 @@ from hushcount.keys.arrays import changes, stored
 from hushcount.secure import fresh_key
 from hushcount.sources.duckdb.out_of_core import OutOfCore, Tell, out_of_memory, untold
 from hushcount.sources.source import Batch, Source
-from hushcount.sources.wrapped import WrappedSource
+from hushcount.sources.wrapped import WeighedSource, WrappedSource
 from hushcount.stores.duckdb import MEMORY, ROWS, SMALL_MEMORY, connect, keyed_hash, record_batches
 
 FAILURES = (
@@ -31,6 +31,10 @@ SORT_FAILURES = (
     "The rows could not be sorted.",
 )
 LEAVES_QUERY = "SELECT leaf, count(*) AS leaves FROM rows GROUP BY leaf ORDER BY leaf"
+# A sum of weights that is not above 0 is no count: such a key is as one that does not occur.
+SUM = "CAST(sum(weight) AS BIGINT)"
+ABOVE = "HAVING sum(weight) > 0"
+WEIGHED_LEAVES = f"SELECT leaf, {SUM} AS leaves FROM rows GROUP BY leaf {ABOVE} ORDER BY leaf"
 KEPT_TOO_LARGE = "Keeping the keys of each user needs more memory or disk space than there is."
 NOT_KEPT = "The keys of each user could not be kept."
 SUMS = """
@@ -44,14 +48,22 @@ GROUP BY key ORDER BY key
 def counted_keys(
     source: Source, tell: Tell = untold, memory: str = SMALL_MEMORY
 ) -> Iterator[tuple[pa.Array, Counts]]:
-    """Yield keys and counts, in an order that may be any; `tell(batch)` is called for each batch read."""
+    """Yield keys and counts, in an order that may be any; `tell(batch)` is called for each batch read.
+
+    Keys beside their weights are counted by the sum of these, if it is above 0.
+    """
+    weighed = isinstance(source, WeighedSource)
     query = "SELECT key, count(*) AS keys FROM rows GROUP BY key"
+    if weighed:
+        query = f"SELECT key, {SUM} AS keys FROM rows GROUP BY key {ABOVE}"
     kind = pa.string()
 
     def record(batch: Batch) -> pa.RecordBatch:
         nonlocal kind  # an iterable has a type from its first keys on
-        kind = batch.keys.type if len(batch.keys) else kind
-        return pa.record_batch({"key": stored(batch.keys)})
+        keys = batch.keys.field("key") if weighed else batch.keys
+        kind = keys.type if len(keys) else kind
+        columns = {"key": stored(keys)}
+        return pa.record_batch(columns | {"weight": batch.keys.field("weight")} if weighed else columns)
 
     for rows in OutOfCore(query, *FAILURES, memory).batches(source, record, tell):
         yield rows.column("key").cast(kind), rows.column("keys").to_numpy()
@@ -86,13 +98,16 @@ def counted_leaves(
     """Yield the distinct leaves of all keys of a source with their counts, sorted by leaf.
 
     `leaves` maps keys to their leaves without nulls, of type `kind`: whole numbers or bytes, which sort by
-    value and as unsigned bytes.
+    value and as unsigned bytes. Keys beside their weights it maps to pairs of weight and leaf.
     """
+    weighed = isinstance(source, WeighedSource)
 
     def record(batch: Batch) -> pa.RecordBatch:
-        return pa.record_batch({"leaf": leaves(batch.keys)})
+        found = leaves(batch.keys)
+        return pa.RecordBatch.from_struct_array(found) if weighed else pa.record_batch({"leaf": found})
 
-    for rows in OutOfCore(LEAVES_QUERY, *FAILURES, memory).batches(source, record, tell):
+    query = WEIGHED_LEAVES if weighed else LEAVES_QUERY
+    for rows in OutOfCore(query, *FAILURES, memory).batches(source, record, tell):
         yield rows.column("leaf").cast(kind), rows.column("leaves").to_numpy()
 
 
