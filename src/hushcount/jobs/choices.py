@@ -49,7 +49,8 @@ class Partitioning:
             raise ParameterError(f"shards must be at most {LARGEST_SHARDS}, got {self.shards}.")
         if self.by is not None and self.by not in RULES:
             raise ParameterError(f"partition_by must be one of {', '.join(RULES)}, got {self.by}.")
-        given = [name for name, value in self._rules() if value is not None]
+        rules = ("user", self.user), ("row_id", self.row_id), ("partition_by", self.by)
+        given = [name for name, value in rules if value is not None]
         if len(given) > 1:
             raise ParameterError(f"Rows are assigned to shards by one rule, got {' and '.join(given)}.")
         if (self.by == "file") != bool((self.files_cut_by or "").strip()):
@@ -57,10 +58,6 @@ class Partitioning:
                 'partition_by="file" needs files_cut_by, your statement of the attribute of a row on which'
                 " alone its file depends; nothing else takes it."
             )
-
-    def _rules(self) -> tuple[tuple[str, object], ...]:
-        """Return the rules by their parameters."""
-        return ("user", self.user), ("row_id", self.row_id), ("partition_by", self.by)
 
     @property
     def keeps_keys_whole(self) -> bool:

@@ -91,11 +91,6 @@ def _not_by_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in record.pathname
 
 
-def _nothing(_record: logging.LogRecord) -> bool:
-    """Refuse every message."""
-    return False
-
-
 @contextmanager
 def _silenced() -> Iterator[None]:
     """Keep what PySpark and Py4J log and warn of away from standard error."""
@@ -103,7 +98,7 @@ def _silenced() -> Iterator[None]:
         warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
         for name in QUOTING:
             logger = spark_module("pyspark.logger").PySparkLogger.getLogger(name)
-            filters.enter_context(_filtered(logger, _nothing))
+            filters.enter_context(_filtered(logger, lambda _: False))
         filters.enter_context(_filtered(logging.getLogger(), _not_by_py4j))
         filters.enter_context(_kept_to_itself(logging.getLogger("py4j")))
         yield
