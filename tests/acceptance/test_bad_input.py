@@ -129,8 +129,8 @@ CASES = {
     "share too small": (
         top("good.parquet", "--share", "0.001", "--max-events", "10000"),
         USAGE,
-        "--share must be larger at this budget, got 0.001: it is 11 of 10,000 events, and keys are published"
-        " reliably from 21 events on.",
+        "--share must be larger at this budget, got 0.001: it is 11 of 10,000 events, and only keys with at"
+        " least 21 events are published reliably.",
     ),
     "counters 1": (top("good.parquet", "--counters", "1"), USAGE, "--counters must be at least 2, got 1."),
     "confidence 1": (

@@ -1,8 +1,11 @@
 """The privacy filter: which releases a budget (E, D) allows when each is chosen after earlier ones were seen.
 
 Theorem: releases with honest charges, each granted by `Filter.allows` with the new one included, are together
-(E, D)-differentially private, however they were chosen. The order A, the slack s and the bound B are fixed
-from (E, D) alone, before the first release. Proof: docs/proofs/accounting/filter.md.
+(E, D)-differentially private, however they were chosen. A charge has a delta and a curve r, where r(a) bounds
+the Rényi divergence of order a and r(inf) the privacy loss itself (charges.py). Charges are added in two
+ways: as r(inf), which is basic composition, and as r(A) at one order A. The second way pays a part s of D,
+the slack, to convert the sum back, and allows sums up to a bound B. A, s and B are fixed from (E, D) alone,
+before the first release. Proof: docs/proofs/accounting/filter.md.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from hushcount.accounting.decimals import (
 )
 from hushcount.errors import ParameterError
 
-LARGEST = 1000  # an epsilon beyond which curves need numbers that no context holds
+LARGEST = 1000  # epsilon; the curves of larger ones exceed the range of the decimal numbers
 ORDERS = tuple(Decimal(tenths) / 10 for tenths in range(11, 110)) + tuple(map(Decimal, range(11, 513)))
 # What is left is shown to this many digits, rounded down.
 SHOWN = Decimal("1e-6")
@@ -188,7 +191,7 @@ class Filter:
         if any(not self.allows(each) for each in distinct):
             return ZERO, max(delta, ZERO)
         basic = min(max(EXACT.subtract(self.epsilon, each.finite), ZERO) for each in distinct)
-        low, high = 0, int(self.epsilon / SHOWN) + 1  # what fits, and what does not fit, in units of 1e-6
+        low, high = 0, int(self.epsilon / SHOWN) + 1  # allowed, and not allowed, in units of 1e-6
         while high - low > 1:
             middle = (low + high) // 2
             charge = self.sums(Charge.pair(middle * SHOWN, ZERO))

@@ -1,7 +1,7 @@
 """Record and replay: neighbours are released with the same randomness, and all but the noise must be alike.
 
 Every scale of noise, every number that is stated as public, and every branch taken before the first random
-byte must be a function of public values. The number of draws is none: one key more is one draw more.
+byte must be a function of public values. The number of draws is not compared: one key more is one draw more.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Watch(Generic[Stated]):
             sys.settrace(before)
 
     def _called(self, frame: FrameType, event: str, value: object) -> Tracer | None:
-        """Note the scales of a call, and return what follows its lines."""
+        """Note the scales of a call, and return the tracer of its lines."""
         name = frame.f_code.co_filename
         if frame.f_code.co_name == "sample":
             self.scales.add(repr(frame.f_locals.get("self")))
@@ -88,6 +88,7 @@ class _Watch(Generic[Stated]):
         return self._ran if name.startswith(self.where) and not self.bits.place else None
 
     def _note_scales(self, frame: FrameType) -> None:
+        """Note the arguments of a sampler that scale its noise."""
         for scale in SCALES:
             found = frame.f_locals.get(scale)
             if isinstance(found, float | int | Fraction):
@@ -128,7 +129,7 @@ def replay(
     ['The noise has another scale: DiscreteLaplace(epsilon=0.5).', \
 'The noise has another scale: DiscreteLaplace(epsilon=1.0).']
     """
-    for release in (more, less):  # what is computed once and kept is not seen again
+    for release in (more, less):  # fills all caches, so that both runs below find the same
         release(RecordedBits())
     first = _Watch[object](RecordedBits(), str(where))
     stated = first.release(more)

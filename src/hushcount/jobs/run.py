@@ -225,7 +225,7 @@ class TableAsk(Ask["Release"]):
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How a job is run: with how many counters, where it saves its progress, and whom it tells about it."""
+    """How a job is run: with how many counters, where it saves its state, and what hears of its progress."""
 
     counters: int | None = None
     checkpoint: PathLike | None = None

@@ -1,4 +1,7 @@
-"""How many counters a share of all events needs: the oversampling of Holland 2025, by public numbers only."""
+"""How many counters `top --share` takes, so that keys with more than that share of all events are published.
+
+Public numbers alone decide it. To take more counters than 1 / share is the oversampling of Holland 2025.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ MOST_COUNTERS = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class SharePlan:
-    """What a share needs.
+    """How many counters it takes to publish every key with more than a given share of all events.
 
     Parameters
     ----------
@@ -48,7 +51,7 @@ class SharePlan:
 
     @property
     def sentence(self) -> str:
-        """What is needed, in words."""
+        """The plan in words."""
         return (
             f"A key with a share above {self.share:g}, {self.count:,} events or more, needs"
             f" {self.needed:,} counters; top takes {self.counters:,}, so that a count is too high by at most"
@@ -75,7 +78,7 @@ def check_share(settings: ReleaseSettings, share: float, events: int | None) -> 
 
 
 def share_of_rows(settings: ReleaseSettings, share: float, rows: int) -> SharePlan:
-    """Return what a share needs, or raise as `top` would; without a bound it is of the rows expected."""
+    """Return the plan for a share of `max_events`, or of the rows expected; raise as `top` would."""
     events = rows if settings.max_events is None else settings.max_events
     check_share(settings, share, events)
     return plan_share(settings, share, events)
@@ -92,7 +95,7 @@ def share_counters(settings: ReleaseSettings, share: float) -> int:
 
 
 def plan_share(settings: ReleaseSettings, share: float, events: int) -> SharePlan:
-    """Return what a share of so many events needs at this budget, or raise if no counters suffice."""
+    """Return the plan for a share of so many events at this budget, or raise if no counters suffice."""
     wanted = math.floor(typed(share) * events) + 1
     most = LARGEST_WIDTH if settings.mechanism in ENVELOPES else MOST_COUNTERS
     low, high = 1, min(max(math.ceil(1 / typed(share)), 2), most)
@@ -100,7 +103,7 @@ def plan_share(settings: ReleaseSettings, share: float, events: int) -> SharePla
         if high >= most:
             raise ParameterError(
                 f"share must be larger at this budget, got {share:g}: it is {wanted:,} of {events:,} events,"
-                f" and keys are published reliably from {reached:,} events on."
+                f" and only keys with at least {reached:,} events are published reliably."
             )
         low, high = high, min(2 * high, most)
     step = high - low if settings.mechanism in ENVELOPES else 1  # each size of cells takes a while to plan
@@ -111,7 +114,7 @@ def plan_share(settings: ReleaseSettings, share: float, events: int) -> SharePla
 
 
 def _oversampled(share: float) -> int:
-    """Return so many counters that a key with the share has several times the largest floor."""
+    """Return enough counters that a key with the share has eight times the largest possible floor."""
     return min(max(math.ceil(OVERSAMPLED / typed(share)), 2), MOST_COUNTERS)
 
 

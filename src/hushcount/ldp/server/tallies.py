@@ -1,8 +1,8 @@
 """The tables of a campaign, and the cells of items in them.
 
 Each question has a table per row, to which every report of that row is added. Cells and flips of many items
-are computed at once, equal to those that the questions themselves compute one by one. Items are rows of
-32-bit words, least significant first.
+are computed at once, equal to those that the questions themselves compute one by one; a flip is the bit that
+inverts the answer of an item. Items are rows of 32-bit words, least significant first.
 
 That the tables estimate counts is shown in docs/ldp.md. Checked by: tests/statistical/test_ldp_oracle.py
 """

@@ -1,9 +1,9 @@
 """What holds for all nodes of a tree at once, whatever is published: its error, and what cannot be missing.
 
-Two events are kept away from, each but for half of the failure that is allowed. First, a node whose value
-reaches the threshold by `margin` has noise below -margin: otherwise it is published. Second, a node is
-published with noise above `error`. Neither depends on which nodes were published, so rows near the threshold
-are no exception. Proofs: docs/proofs/hierarchy/together.md.
+Two things can go wrong, and each may happen with half of the failure probability that is allowed. First, a
+node whose value is at least threshold + `margin` is not published, because its noise is below -margin.
+Second, a node is published with noise above `error`. Both bounds count all nodes, whichever are published, so
+they also hold for rows near the threshold. Proofs: docs/proofs/hierarchy/together.md.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 from hushcount.noise.gaussian import Distribution
 from hushcount.noise.lattice import smallest_integer
 
-# Without a public bound on the number of events all statements are for at most so many.
+# Without a public bound on the number of events, what is said here holds for at most this many.
 MOST_EVENTS = 10**12
-NEGLIGIBLE = 1e-200  # whatever the number of nodes
+NEGLIGIBLE = 1e-200  # a probability that stays negligible when it is multiplied by any number of nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """Which nodes are compared with a public threshold: `events` events have a node each at `levels` levels.
+    """The nodes that are compared with a public threshold: each of `events` events is in one at each level.
 
     `stopping` says that a published node takes its events away from its ancestors. `nodes` is the number of
     nodes that exist, if it is known.
@@ -49,7 +49,7 @@ class Comparisons:
     nodes: int | None = None
 
     def heavy(self, margin: int) -> int:
-        """Return how many nodes of at least threshold + margin there can be before one is missing."""
+        """Return how many nodes can have at least threshold + margin, up to the first that is missing."""
         most = self.events // (self.threshold + margin) * (1 if self.stopping else self.levels)
         return most if self.nodes is None else min(most, self.nodes)
 
@@ -69,7 +69,7 @@ def together(tests: Comparisons, confidence: float) -> Together:
 
 
 def _smallest(holds: Callable[[int], bool]) -> int:
-    """Return the smallest whole number from 0 on where something holds."""
+    """Return the smallest whole number, 0 or more, for which `holds` is true."""
     return smallest_integer(lambda number: number >= 0 and holds(number))
 
 

@@ -32,7 +32,7 @@ from hushcount.shapes import NOTHING_PUBLIC, ExactCounts, Public
 LARGEST_BOUND = 256
 WIDER = 8  # keys of a user are counted up to this many times the bound, to say what it left out
 CHOICE, STATEMENT = Fraction(4, 100), Fraction(1, 100)  # of epsilon
-UNIT = 1 << 20
+UNIT = 1 << 20  # weights of bounds are whole numbers, in units of 1 / UNIT
 MECHANISMS: dict[str, type[TruncatedGeometric | GaussianSparseHistogram]] = {
     kind.name: kind for kind in (TruncatedGeometric, GaussianSparseHistogram)
 }
@@ -45,10 +45,11 @@ def bounds() -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RankedCounts:
-    """Exact counts of every key, one for each bound: of users among whose first `bounds[i]` keys it is.
+    """Exact counts of every key, a column for each bound.
 
-    One user raises up to `bounds[i]` counts of column i by 1. `pairs[j]` is the number of users with more
-    than j keys. `blocks()` starts again from the first key.
+    Column i counts the users who have the key among their first `bounds[i]` keys. One user raises up to
+    `bounds[i]` counts of column i by 1. `pairs[j]` is the number of users with more than j keys. `blocks()`
+    starts again from the first key.
     """
 
     blocks: Callable[[], Iterator[Block]]
@@ -176,9 +177,10 @@ def _cut(shape: RankedCounts, bound: int) -> Iterator[Block]:
 
 
 def permute_and_flip(utilities: Mapping[int, int], epsilon: Fraction, sensitivity: int, bits: Bits) -> int:
-    """Return one of the names, each with the probability that its utility gives it, exactly.
+    """Return the name of one alternative, drawn with exactly the probabilities of permute-and-flip.
 
-    In random order each is taken with probability exp(-epsilon (largest - utility) / sensitivity).
+    Alternatives are looked at in random order; each is taken with probability exp(-epsilon (largest -
+    utility) / sensitivity).
     """
     left, largest = list(utilities), max(utilities.values())
     while True:

@@ -54,9 +54,9 @@ class AllNodes:
 
 @dataclass(frozen=True, slots=True)
 class Tops:
-    """The topmost published nodes below one that was not published; `rows` are below it in all.
+    """The topmost published nodes below a node that was not published.
 
-    Nothing published is between them and that node.
+    No published node lies between them and that node. `rows` is the number of all published nodes below it.
     """
 
     levels: Integers

@@ -1,4 +1,8 @@
-"""Rows dealt to parts, which are taken one after the other; beyond a limit they wait on disk."""
+"""Rows divided into parts, which are then handled one after the other; beyond a limit rows wait on disk.
+
+The caller says to which part each row goes, for instance by a hash of its user: then all rows of a user are
+in one part, and a part is small enough to be sorted in memory.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class DealtRows:
             self._file.close()
 
     def add(self, rows: pa.RecordBatch, parts: Counts) -> None:
-        """Deal rows: `parts` says for each one to which part it goes."""
+        """Add rows; `parts[i]` is the part to which row i goes."""
         self._schema = rows.schema
         dealt = rows.take(pa.array(np.argsort(parts, kind="stable")))
         ends = np.cumsum(np.bincount(parts, minlength=PARTS)).tolist()

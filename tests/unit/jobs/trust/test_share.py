@@ -116,8 +116,8 @@ def test_a_delta_of_a_thousandth_works_with_its_warnings():
         ),
         (
             {"share": 1e-3, "max_events": 10_000},
-            "share must be larger at this budget, got 0.001: it is 11 of 10,000 events, and keys are"
-            " published reliably from 21 events on.",
+            "share must be larger at this budget, got 0.001: it is 11 of 10,000 events, and only"
+            " keys with at least 21 events are published reliably.",
         ),
         (
             {"share": 0.1, "max_events": 10_000, "user": "who", "max_keys": 1},
