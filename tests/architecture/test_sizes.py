@@ -23,6 +23,7 @@ ONE_CALL = {
     "jobs/keys.py:keys",
     "jobs/oracle.py:oracle",
     "jobs/release.py:release",
+    "jobs/linear/tracked.py:tracked_sketch",
     "jobs/trust/ledger.py:init",
     "jobs/trust/ledger.py:grant",
     "jobs/trust/plan.py:plan",

@@ -121,7 +121,7 @@ def users_of_nodes(paths, unit):
 
 def sketch_for(name):
     if name in ENVELOPES:
-        plan = plan_envelope(ENVELOPES[name], LONGEST, COUNTERS, BUDGET.epsilon, BUDGET.delta)
+        plan = plan_envelope(ENVELOPES[name], LONGEST, COUNTERS, BUDGET)
         return TrackedSketch(plan.kind, COUNTERS, plan.depth, plan.width)
     kinds = {"group": "space-saving", "sample-keys": "exact"}
     return SKETCHES[kinds.get(name) or EVERY_MECHANISM[name].sketch]()

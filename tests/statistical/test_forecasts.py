@@ -127,7 +127,7 @@ def answers(oracle):
 def rows_of(name):
     """A row of the registry, calibrated."""
     if name in ENVELOPES:
-        plan = plan_envelope(ENVELOPES[name], LENGTH, COUNTERS, 1.0, 1e-6)
+        plan = plan_envelope(ENVELOPES[name], LENGTH, COUNTERS, Budget(1.0, 1e-6))
         public = tracked(ENVELOPES[name], plan, np.ones(1, int)).public().within(LENGTH)
         return Row(prepare(name, BUDGET, public), lambda counts: tracked(ENVELOPES[name], plan, counts))
     if name in SPECIAL:

@@ -8,9 +8,11 @@ docs/proofs/accounting/zcdp.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
+from typing import TypeVar
 
 from hushcount.accounting.decimals import MARGIN, WIDE, Number, number
 from hushcount.accounting.filter import conversion
@@ -20,6 +22,10 @@ from hushcount.privacy import LARGEST_EPSILON, Budget, check_delta, check_number
 # Epsilons that follow from a rho are multiples of this.
 STEP = Decimal("1e-9")
 GRAIN = 1024  # sigma is a multiple of 1 / GRAIN
+# A sigma for which bounds on the integers say too little is raised by these factors, one after the other.
+RAISED = (1.0, 1.0005, 1.001, 1.002, 1.004, 1.008, 1.016, 1.032, 1.064, 1.25, 1.5, 2.0)
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +88,10 @@ def zcdp_epsilon(rho: Number, delta: Number) -> Decimal:
     return max(WIDE.add(found, MARGIN), STEP).quantize(STEP, ROUND_CEILING, WIDE)
 
 
-def zcdp_sigma(rho: float, moved: int) -> float:
+def zcdp_sigma(rho: float, moved: int | Fraction) -> float:
     """Return the smallest sigma, a multiple of 1/1024, with which `moved` counts that change by 1 have rho.
+
+    In place of `moved` counts, values may change by a vector of which the squares add up to `moved`.
 
     >>> zcdp_sigma(0.5, 1), zcdp_sigma(0.1, 3)
     (1.0, 3.873046875)
@@ -91,3 +99,14 @@ def zcdp_sigma(rho: float, moved: int) -> float:
     square = Fraction(GRAIN**2 * moved) / (2 * Fraction(number("rho", rho)))  # of sigma in units of 1/1024
     root = math.isqrt(math.ceil(square))
     return (root if root * root >= square else root + 1) / GRAIN
+
+
+def first_raised(budget: Budget, least: float, calibrated: Callable[[float], Found | None]) -> Found:
+    """Return what is calibrated by the smallest sigma, or by the first that is raised enough, or raise.
+
+    Noise of more than the smallest sigma keeps rho.
+    """
+    found = next((one for raised in RAISED if (one := calibrated(least * raised)) is not None), None)
+    if found is None:
+        raise ParameterError(f"delta is too large for rho = {budget.rho:g}; give a smaller one.")
+    return found

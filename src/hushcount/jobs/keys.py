@@ -33,7 +33,8 @@ LARGEST = 1000
 def keys(
     data: Data = None,
     *,
-    epsilon: float,
+    epsilon: float | None = None,
+    rho: float | None = None,
     delta: float,
     column: str | Sequence[str] | None = None,
     user: str | None = None,
@@ -67,8 +68,10 @@ def keys(
     data : path, frame, array or iterable, optional
         What to read: a file, folder or glob ("-" for standard input), a pandas or polars frame, an Arrow
         table, an array, or an iterable of keys. Leave it out with `sql`.
-    epsilon : float
+    epsilon : float, optional
         Limit on the privacy loss, such as 1; smaller is more private and noisier.
+    rho : float, optional
+        In place of epsilon, with `user`: the budget in zero-concentrated differential privacy.
     delta : float
         Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.
     column : str or list of str, optional

@@ -270,16 +270,20 @@ class NodesAsk(OfflineTreeAsk):
 
 
 def offline_ask(request: Request, settings: TreeSettings, hierarchy: Hierarchy) -> OfflineTreeAsk:
-    """Return the offline tree that is asked for; for users, what publishes the smallest counts."""
+    """Return the offline tree that is asked for; for users, what publishes the smallest counts.
+
+    A budget in rho asks for Gaussian noise, which is that of every node.
+    """
     unit = request.unit
     rows = SortedLeaves(hierarchy, settings.on_bad, settings.max_events, unit)
     by_row = OfflineTreeAsk(request, settings, rows)
-    if request.bound is None and not settings.by_level:
+    gaussian = settings.by_level or settings.rho is not None
+    if request.bound is None and not gaussian:
         return by_row
     nodes = UsersOfNodes(hierarchy, settings.on_bad, settings.max_events, unit, max_keys=unit.rows)
     by_node = NodesAsk(replace(request, with_users=request.bound is not None), settings, nodes)
-    if settings.by_level or unit.rows == 1:
-        return by_node if settings.by_level else by_row
+    if gaussian or unit.rows == 1:
+        return by_node if gaussian else by_row
     return _smallest(by_row, by_node)
 
 

@@ -177,7 +177,7 @@ class ReleaseSettings(Settings):
             raise ParameterError(f"{self.mechanism} needs max_events, a public bound, got None.")
         kind = ENVELOPES[self.mechanism]
         counters = check_count("counters", counters, least=2)
-        plan = plan_envelope(kind, self.max_events, counters, self.budget.epsilon, self.delta)
+        plan = plan_envelope(kind, self.max_events, counters, self.budget)
         return TrackedSketch(kind, counters, plan.depth, plan.width)
 
     def published(self, whole: Release, origin: Origin, notes: Iterable[str] = ()) -> Release:

@@ -14,6 +14,8 @@ from hushcount.jobs.exact import MOST_PLACES, ChosenAsk, CountsOnDisk, ExactAsk,
 from hushcount.jobs.request import Request, kept_sentence
 from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
+from hushcount.mechanisms.base import NOT_GAUSSIAN
+from hushcount.mechanisms.registry import MECHANISMS
 from hushcount.mechanisms.total import rest_of
 from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, exact_routes, sketch_route, user_routes
 from hushcount.privacy import LARGEST_COUNT, USER, Budget, check_count
@@ -249,12 +251,12 @@ def exact_events(request: Request, settings: ReleaseSettings, running: Running) 
 
 
 def routes_for(settings: ReleaseSettings, largest: int, counters: int) -> list[Route]:
-    """Return the routes of sketches for a budget: with independent Gaussian noise if it is stated by rho."""
+    """Return the routes of sketches for a budget: with Gaussian noise if it is stated by rho."""
     budget = for_table(settings)
     if budget.rho is None:
         return user_routes(budget.epsilon, budget.delta, largest, counters)
     with suppress(ParameterError):  # no noise of that size can be drawn
-        return [sketch_route(budget, counters, shared=False)]
+        return [sketch_route(budget, counters)]
     return []
 
 
@@ -263,9 +265,14 @@ def chosen_plan(
 ) -> UserPlan:
     """Return the plan of the first of the routes that are possible, in this order."""
     if not routes:
-        raise ParameterError(
-            f"epsilon is too small for mechanism {settings.mechanism}, got {settings.budget.epsilon:g}."
-        )
+        name = settings.mechanism or ("correlated" if user.counts_users else "floor")
+        if settings.rho is None:
+            raise ParameterError(
+                f"epsilon is too small for mechanism {name}, got {settings.budget.epsilon:g}."
+            )
+        if not MECHANISMS[name].gaussian:
+            raise ParameterError(NOT_GAUSSIAN.format(name))
+        raise ParameterError(f"rho is too small for mechanism {name}, got {settings.rho:g}.")
     return UserPlan(settings, user, bound, routes[0], tuple(routes[1:]))
 
 

@@ -40,8 +40,9 @@ Released = TypeVar("Released")
 Block: TypeAlias = "tuple[pa.Array, Counts]"
 
 NOT_GAUSSIAN = (
-    "rho is for releases whose cost is proved in zCDP; {} needs epsilon, with delta. Proved are Gaussian"
-    " counts of users (max_keys given with user), count-sketch oracles and streaming trees."
+    "rho is for Gaussian noise, and {} has none; it needs epsilon, with delta. Gaussian noise is that of"
+    " counts and keys of users (max_keys given with user), of trees, count-sketch oracles and"
+    " count-sketch-envelope."
 )
 HEAVIEST = "one event has a weight of at most max_weight"
 WEIGHTS = "docs/proofs/histograms/weights.md"

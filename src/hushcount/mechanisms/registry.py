@@ -93,8 +93,6 @@ def prepare(name: str | None, budget: Budget, public: Public) -> Calibrated:
     ParameterError
         If there is no such mechanism, or the budget or a public number does not allow it.
     """
-    if name is None and budget.rho is not None and public.moved is not None:
-        name = DEFAULTS[shapes.ManyKeys]  # the noise of a budget in rho is independent and Gaussian
     chosen = MECHANISMS[_named(name, budget, public)]
     if public.shape is not None:
         chosen.check_kind(public.shape)

@@ -11,7 +11,7 @@ from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import Calibrated, Claim, Mechanism
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.groups import group_budget, row_budget
-from hushcount.mechanisms.histograms.correlated import correlated_noise
+from hushcount.mechanisms.histograms.correlated import correlated_for
 from hushcount.mechanisms.histograms.gaussian import CERTAIN, GaussianSparseHistogram, histogram_for
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.noise import tails
@@ -149,7 +149,7 @@ def sketch_route(budget: Budget, counters: int, shared: bool = True) -> Route:
     way = f"user-level Misra-Gries, {noise} Gaussian noise for {counters} counters together"
     if not shared:
         return _gaussian(PAMG, budget, counters, way)
-    found = correlated_noise(budget.epsilon, budget.delta, counters)
+    found = correlated_for(budget, counters)
     return Route(PAMG, found.threshold, found.reliable, way)
 
 

@@ -141,7 +141,7 @@ def test_leaves_of_an_offline_tree_are_published_as_often_as_foretold():
 
 @pytest.mark.parametrize("name", ENVELOPES)
 def test_envelopes_publish_a_key_alone_as_often_as_foretold(name):
-    plan = plan_envelope(ENVELOPES[name], 40_000, 64, 1.0, 1e-3)
+    plan = plan_envelope(ENVELOPES[name], 40_000, 64, Budget(1.0, 1e-3))
     mechanism = prepare(name, BUDGET, Public(parts=64, max_events=40_000, shape=TrackedCells))
     forecast, runs, bits = mechanism.forecast(), 3000, SeededBits(6)
     count = forecast.smallest(0.7, 0.0)

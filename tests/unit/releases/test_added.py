@@ -15,7 +15,7 @@ import hushcount as hc
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.jobs.release import release
 from hushcount.mechanisms.linear.calibration import plan_envelope
-from hushcount.privacy import RESULT_ROW
+from hushcount.privacy import RESULT_ROW, Budget
 from hushcount.releases.accuracy import hidden
 from hushcount.releases.added import add_releases
 from hushcount.sketches.linear import TrackedSketch
@@ -99,7 +99,7 @@ def test_a_sum_has_no_upper_end_where_a_party_drops_keys_of_another():
 
 @pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
 def test_an_envelope_hides_counts_below_its_reach(kind):
-    plan = plan_envelope(kind, 30_000, 64, 1.0, 1e-6)
+    plan = plan_envelope(kind, 30_000, 64, Budget(1.0, 1e-6))
     sketch = TrackedSketch(kind, counters=64, depth=plan.depth, width=plan.width)
     sketch.update(["a"] * 20_000)
     party = release(

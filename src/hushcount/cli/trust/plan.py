@@ -40,7 +40,7 @@ class Whole(click.ParamType[int]):
 whole = partial(options.text, kind=Whole())
 BUDGET = (
     options.real("--epsilon E", "Limit on the privacy loss, such as 1; a --want option finds it instead."),
-    options.real("--rho R", "In place of --epsilon, for users: the budget in zCDP."),
+    options.real("--rho R", "In place of --epsilon, for Gaussian noise: the budget in zCDP."),
     options.real("--delta D", "Probability with which that limit may fail, such as 1e-8.", required=True),
 )
 KEYS = options.text(

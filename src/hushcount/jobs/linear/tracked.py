@@ -14,8 +14,9 @@ def tracked_sketch(
     counters: int,
     *,
     max_events: int,
-    epsilon: float,
     delta: float,
+    epsilon: float | None = None,
+    rho: float | None = None,
     mechanism: str = CountMinEnvelope.name,
 ) -> TrackedSketch:
     """Return an empty sketch for additions and deletions, which `hc.release` publishes by an error envelope.
@@ -29,8 +30,11 @@ def tracked_sketch(
         The number of keys that are tracked: all keys added more than max_events / counters times are.
     max_events : int
         A public bound on the number of additions and deletions together.
-    epsilon, delta : float
+    delta, epsilon : float
         The budget of the release.
+    rho : float, optional
+        In place of epsilon, for "count-sketch-envelope": the budget in zero-concentrated differential
+        privacy.
     mechanism : {"count-min-envelope", "count-sketch-envelope"}
         How the sketch will be released.
 
@@ -56,5 +60,7 @@ def tracked_sketch(
     """
     if mechanism not in ENVELOPES:
         raise ParameterError(f"mechanism must be one of {', '.join(ENVELOPES)}, got {mechanism}.")
-    settings = ReleaseSettings(epsilon=epsilon, delta=delta, mechanism=mechanism, max_events=max_events)
+    settings = ReleaseSettings(
+        epsilon=epsilon, rho=rho, delta=delta, mechanism=mechanism, max_events=max_events
+    )
     return cast("TrackedSketch", settings.sketch(counters))

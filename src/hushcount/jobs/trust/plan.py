@@ -72,7 +72,7 @@ def plan(
         The epsilon of the budget. Leave it out to find the smallest one for `want_count`, `want_keys` or
         `want_error`.
     rho : float, optional
-        In place of epsilon, for users: the budget in zero-concentrated differential privacy.
+        In place of epsilon, for Gaussian noise: the budget in zero-concentrated differential privacy.
     keys : str, path, Release or sequence of int
         How often keys occur: "zipf:EXPONENT:KEYS", an earlier release or its JSON file, or the counts of a
         public sample, scaled to `rows`.

@@ -23,7 +23,7 @@ from functools import lru_cache
 import numpy as np
 
 from hushcount.accounting.charges import Normal, Response
-from hushcount.accounting.zcdp import zcdp_sigma
+from hushcount.accounting.zcdp import first_raised, zcdp_sigma
 from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.histograms import gaussian
@@ -126,12 +126,13 @@ def levels_for(budget: Budget, height: int) -> CalibratedLevels:
         return calibrated_levels(budget.epsilon, budget.delta, height)
     least = zcdp_sigma(budget.rho, height + 1)
     gaussian.check_sigma(least, height + 1)
-    for raised in (1.0, *gaussian.RAISES):
-        noise = GaussianLevels(gaussian.rounded_up(least * raised))
+
+    def calibrated(sigma: float) -> CalibratedLevels | None:
+        noise = GaussianLevels(gaussian.rounded_up(sigma))
         threshold = least_threshold(noise, budget.epsilon, budget.delta, height)
-        if threshold is not None:
-            return CalibratedLevels(noise, threshold)
-    raise ParameterError(f"delta is too large for rho = {budget.rho:g}; give a smaller one.")
+        return None if threshold is None else CalibratedLevels(noise, threshold)
+
+    return first_raised(budget, least, calibrated)
 
 
 @lru_cache(maxsize=256)

@@ -18,6 +18,11 @@ from hushcount.shapes import Public
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
 
+ROWS_IN_RHO = (
+    "rho is for one row of each user in a streaming tree; leave out method, and users are counted at every"
+    " node."
+)
+
 
 class TreeMechanism(Mechanism[ShapeT, TreeRelease]):
     """A mechanism that publishes the nodes whose residual reaches a public threshold.
@@ -43,7 +48,7 @@ class TreeMechanism(Mechanism[ShapeT, TreeRelease]):
         """The budget of one row, at which all rows of a unit together cost `budget`."""
         if self.budget.rho is not None:
             if self.public.unit.rows > 1:
-                raise ParameterError("rho is for one row of each user in a tree; give epsilon and delta.")
+                raise ParameterError(ROWS_IN_RHO)
             return self.budget
         return row_budget(self.budget, self.public.unit.rows)
 

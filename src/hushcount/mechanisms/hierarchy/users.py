@@ -18,7 +18,7 @@ from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, co
 from hushcount.mechanisms.hierarchy.together import MOST_EVENTS, Comparisons, Together, together
 from hushcount.mechanisms.hierarchy.totals import LACKING, NEAR, at_once, picked, selected_below
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
-from hushcount.mechanisms.histograms.gaussian import gaussian_charge, sparse_histogram
+from hushcount.mechanisms.histograms.gaussian import gaussian_charge, histogram_for
 from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import Distribution
 from hushcount.privacy import LARGEST_COUNT, Budget
@@ -38,12 +38,13 @@ class NodeRelease(TreeMechanism[NodeCounts]):
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one user (or one event, if each is a user of its own).
     Assumes: one user changes at most `moved` numbers by 1, all in the same direction.
-    Parameters: Z discrete Gaussian(sigma) on each number, histograms.gaussian.sparse_histogram; a public
+    Parameters: Z discrete Gaussian(sigma) on each number, histograms.gaussian.histogram_for; a public
         threshold, not below the smallest private one. Residuals are post-processing.
     Proof: docs/proofs/hierarchy/users.md, section 2. Checked by: tests/privacy/test_hierarchy_users.py
     """
 
     name = "hierarchy-users"
+    gaussian = True
     accepts = (NodeCounts,)
     sketch = "leaves"
     way_out = "give the data to hc.tree with user and max_keys"
@@ -73,7 +74,7 @@ class NodeRelease(TreeMechanism[NodeCounts]):
     def calibrate(self) -> None:
         """Set the noise, and the threshold: not below the smallest private one."""
         moved = self.needed("moved")
-        found = sparse_histogram(self.budget.epsilon, self.budget.delta, moved)
+        found = histogram_for(self.budget, moved)
         self.noise, self.threshold = found.noise, self.asked or found.threshold
         if self.threshold < found.threshold:
             raise ParameterError(
@@ -90,6 +91,8 @@ class NodeRelease(TreeMechanism[NodeCounts]):
         known: dict[str, int | float | str] = {"noise": noise_words(self.noise)}
         if self.public.unit.rows > 1:
             known["max_keys"] = self.public.unit.rows
+        if self.budget.rho is not None:
+            known["rho"] = self.budget.rho
         return {**known, "moved": self.needed("moved"), "table": BY_LEVEL if self.by_level else TREE}
 
     def forecast(self) -> KeyForecast:

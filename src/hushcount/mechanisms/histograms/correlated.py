@@ -15,20 +15,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 from hushcount.accounting.charges import Charge, Normal, probability_above
+from hushcount.accounting.decimals import number
+from hushcount.accounting.zcdp import GRAIN, first_raised
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.mechanisms.base import Claim
-from hushcount.mechanisms.histograms.gaussian import CERTAIN, SAFETY, blocks, rounded_up
+from hushcount.mechanisms.histograms.gaussian import CERTAIN, SAFETY, blocks, check_sigma, rounded_up
 from hushcount.mechanisms.histograms.laplace import TOGETHER, ManyKeysMechanism, left_out
 from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import LARGEST_SIGMA, DiscreteGaussian, GaussianSum
 from hushcount.noise.lattice import smallest_integer
+from hushcount.privacy import Budget
 from hushcount.shapes import LimitedKeys, ManyKeys, Public, Shape
 
 LEAST_OWN = 2.0  # from this sigma, S_d is discrete Gaussian of sigma own sqrt(d) but for a relative 2e-17 d
@@ -52,6 +56,7 @@ class CorrelatedSparseHistogram(ManyKeysMechanism):
     """
 
     name = "correlated"
+    gaussian = True
     accepts = (LimitedKeys,)
     needs = ("moved", "candidates")
     claim = Claim(
@@ -74,7 +79,7 @@ class CorrelatedSparseHistogram(ManyKeysMechanism):
 
     def calibrate(self) -> None:
         """Set both noises, and the threshold for them."""
-        found = correlated_noise(self.budget.epsilon, self.budget.delta, self.needed("candidates"))
+        found = correlated_for(self.budget, self.needed("candidates"))
         self.sum, self.threshold = found.sum, found.threshold
         self.own, self.shared = found.sum.parts
 
@@ -101,8 +106,8 @@ class CorrelatedSparseHistogram(ManyKeysMechanism):
     def parameters(self, sizes: Public) -> dict[str, int | float | str | None]:
         """Return the threshold, both sigmas in units of a count, and how many keys are stored."""
         own, shared = float(self.own.sigma) / 2, float(self.shared.sigma) / 2
-        named = {"sigma": own, "shared_sigma": shared}
-        return {"threshold": self.threshold, **named, "moved": sizes.moved, "candidates": sizes.candidates}
+        named = {"sigma": own, "shared_sigma": shared, "moved": sizes.moved, "candidates": sizes.candidates}
+        return {"threshold": self.threshold, **named, "rho": self.budget.rho}
 
     def calibration(self) -> dict[str, int | float | str | None]:
         """Return the noise in words, and the public numbers that the guarantee names."""
@@ -146,6 +151,24 @@ class CorrelatedNoise:
     def reliable(self) -> int:
         """The smallest count that is published with probability 0.95."""
         return self.threshold - smallest_integer(lambda m: self.sum.tail(2 * m) < CERTAIN) + 1
+
+
+def correlated_for(budget: Budget, stored: int) -> CorrelatedNoise:
+    """Return the noise and t for a budget; of one in rho, the noise is the smallest that rho allows."""
+    epsilon, delta, rho = budget.epsilon, budget.delta, budget.rho
+    if rho is None:
+        return correlated_noise(epsilon, delta, stored)
+    least = max(math.sqrt((stored + math.sqrt(stored)) / (2 * rho)), LEAST_OWN)
+    check_sigma(least, stored)
+    while zcdp_cost(parts(least, stored), stored) > Fraction(number("rho", rho)):  # but for rounding, never
+        least += 1 / GRAIN
+    return first_raised(budget, least, lambda own: calibrated(epsilon, delta, stored, parts(own, stored)))
+
+
+def zcdp_cost(noise: GaussianSum, stored: int) -> Fraction:
+    """Return the rho of both noises, if `stored` doubled counts and the shared noise change by 1."""
+    own, shared = (law.exact_sigma**2 for law in noise.parts)
+    return stored / (2 * own) + 1 / (2 * shared)
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from hushcount.accounting.charges import Charge, Normal, probability_above
-from hushcount.accounting.zcdp import GRAIN, zcdp_sigma
+from hushcount.accounting.zcdp import GRAIN, RAISED, first_raised, zcdp_sigma
 from hushcount.compiled.arrays import Floats
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim
@@ -30,7 +30,7 @@ from hushcount.privacy import Budget
 SAFETY = 1e-8
 """Every computed divergence must stay this much (relatively) below delta: rounding never uses it up."""
 
-RAISES = (1.0005, 1.001, 1.002, 1.004, 1.008, 1.016, 1.032, 1.064, 1.25, 1.5, 2.0)
+RAISES = RAISED[1:]
 CERTAIN = 0.95
 _WIDE = 3.0  # from this sigma, P[S_j = 0] is bounded in closed form
 _BLOCKS = 400  # at most this many numbers of common keys are looked at one by one
@@ -101,11 +101,7 @@ def histogram_for(budget: Budget, moved: int) -> SparseHistogram:
         return sparse_histogram(epsilon, delta, moved)
     least = zcdp_sigma(rho, moved)
     check_sigma(least, moved)
-    tried = (calibrated(epsilon, delta, moved, rounded_up(least * raised)) for raised in (1.0, *RAISES))
-    found = next((one for one in tried if one is not None), None)
-    if found is None:
-        raise ParameterError(f"delta is too large for rho = {rho:g}; give a smaller one.")
-    return found
+    return first_raised(budget, least, lambda one: calibrated(epsilon, delta, moved, rounded_up(one)))
 
 
 def check_sigma(sigma: float, moved: int) -> None:

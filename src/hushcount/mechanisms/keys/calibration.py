@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
+from hushcount.accounting.charges import Charge, Normal, probability_above
+from hushcount.accounting.zcdp import first_raised, zcdp_sigma
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
 from hushcount.noise.gaussian import LARGEST_SIGMA, DiscreteGaussian, gaussian_delta
 from hushcount.noise.lattice import smallest_integer
 from hushcount.noise.tails import one_of
+from hushcount.privacy import Budget
 
 UNIT = 1024
 SAFETY = 1e-8  # every divergence stays this much (relatively) below its share: rounding never uses it up
@@ -52,6 +56,7 @@ class Shares:
     cut: float | None = None
 
 
+ALONE = Shares((1,), (1,), 1.0)
 SIPS = Shares((1, 9), (1, 2), 0.5)
 STEERED = Shares((1, 2), (1, 4), 0.7, 1.5)
 
@@ -129,13 +134,50 @@ def several_rounds(
     [49114, 33588]
     """
     total = largest_mu(epsilon, shares.common * delta * (1 - SAFETY))
-    rounds, last = [], len(shares.squares) - 1
-    for place, (square, share) in enumerate(zip(shares.squares, shares.isolated, strict=True)):
-        grain = 1 if unit == UNIT else 32
-        sigma = least_sigma(total * math.sqrt(square / sum(shares.squares)), unit, grain)
-        part = (1 - shares.common) * delta * share / sum(shares.isolated)
-        tails = np.array([one_of(size, part) for size in range(1, largest + 1)])
-        threshold = hiding(DiscreteGaussian(sigma), weights(largest, unit), tails)
+    grain = 1 if unit == UNIT else 32
+    sigmas = [
+        least_sigma(total * math.sqrt(square / sum(shares.squares)), unit, grain) for square in shares.squares
+    ]
+    return _rounds(sigmas, shares, (1 - shares.common) * delta, weights(largest, unit))
+
+
+def _rounds(sigmas: list[float], shares: Shares, isolated: float, added: Counts) -> tuple[KeyRound, ...]:
+    """Return rounds of this noise that show an isolated key with the probability `isolated` in all."""
+    rounds, last = [], len(sigmas) - 1
+    for place, (sigma, share) in enumerate(zip(sigmas, shares.isolated, strict=True)):
+        part = isolated * share / sum(shares.isolated)
+        tails = np.array([one_of(size, part) for size in range(1, len(added) + 1)])
+        threshold = hiding(DiscreteGaussian(sigma), added, tails)
         cut = None if shares.cut is None or place == last else math.floor(shares.cut * sigma)
         rounds.append(KeyRound(sigma, threshold, cut))
     return tuple(rounds)
+
+
+@lru_cache(maxsize=64)
+def rounds_in_rho(budget: Budget, largest: int, shares: Shares, unit: int = UNIT) -> tuple[KeyRound, ...]:
+    """Return noise, thresholds and cuts of rounds that share a rho; isolated keys get what is left of delta.
+
+    What is left is delta less the divergence of all rounds at the epsilon of the budget.
+    """
+    rho, whole = budget.rho or 0.0, sum(shares.squares)
+    if not zcdp_sigma(rho, whole * unit**2) <= LARGEST_SIGMA / 2:
+        raise ParameterError(f"rho is too small: sigma would exceed {LARGEST_SIGMA:g}.")
+
+    def calibrated(raised: float) -> tuple[KeyRound, ...] | None:
+        sigmas = [
+            float(math.ceil(raised * zcdp_sigma(rho, Fraction(whole * unit**2, square))))
+            for square in shares.squares
+        ]
+        length = math.sqrt(sum(float(mu_of(unit, sigma)) ** 2 for sigma in sigmas))
+        left = budget.delta * (1 - SAFETY) - float(gaussian_delta(np.array(length), budget.epsilon))
+        return _rounds(sigmas, shares, left, weights(largest, unit)) if left > 0 else None
+
+    return first_raised(budget, 1.0, calibrated)
+
+
+def rounds_charge(rounds: tuple[KeyRound, ...], largest: int, unit: int = UNIT) -> Charge:
+    """Return the curve of all rounds, and the probability that one of them shows an isolated key."""
+    sizes, added = np.arange(1, largest + 1), weights(largest, unit)
+    shown = [-np.expm1(sizes * np.log1p(-one.noise.tail(one.threshold - added))) for one in rounds]
+    curves = tuple(Normal(one.noise.exact_sigma**2, unit**2) for one in rounds)
+    return Charge(probability_above(math.fsum(float(each.max()) for each in shown)), curves)

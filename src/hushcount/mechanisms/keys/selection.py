@@ -5,16 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from hushcount.accounting.charges import Charge
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.mechanisms.base import Claim, Mechanism, keep
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.keys.calibration import (
+    ALONE,
     SIPS,
     STEERED,
     UNIT,
     KeyRound,
     Shares,
     one_round,
+    rounds_charge,
+    rounds_in_rho,
     several_rounds,
     weights,
 )
@@ -40,6 +44,8 @@ class KeySelection(Mechanism[KeySets, KeyList]):
     sketch = "exact"
     way_out = "publish keys of users with hc.keys"
     needs = ("moved",)
+    gaussian = True
+    shares: ClassVar[Shares]
     rounds: tuple[KeyRound, ...]
 
     @abstractmethod
@@ -48,7 +54,15 @@ class KeySelection(Mechanism[KeySets, KeyList]):
 
     def calibrate(self) -> None:
         """Set noise, thresholds and cuts of all rounds."""
-        self.rounds = self.planned(self.budget.epsilon, self.budget.delta, self.needed("moved"))
+        budget, largest = self.budget, self.needed("moved")
+        if budget.rho is None:
+            self.rounds = self.planned(budget.epsilon, budget.delta, largest)
+        else:
+            self.rounds = rounds_in_rho(budget, largest, self.shares)
+
+    def finer_charge(self) -> Charge:
+        """Return the curve of all rounds, and the probability that an isolated key is published."""
+        return rounds_charge(self.rounds, self.needed("moved"))
 
     def calibration(self) -> dict[str, int | float | str | None]:
         """Return the numbers of each round, in units of which a user has 1024 in all."""
@@ -58,6 +72,7 @@ class KeySelection(Mechanism[KeySets, KeyList]):
             "weight_thresholds": ", ".join(str(one.threshold) for one in self.rounds),
             "cut": ", ".join(map(str, cuts)) or None,
             "moved": self.public.moved,
+            "rho": self.budget.rho,
         }
 
     def forecast(self) -> KeyForecast:
@@ -111,6 +126,7 @@ class WeightedGaussian(KeySelection):
     """
 
     name = "keys-weighted"
+    shares = ALONE
     claim: ClassVar[Claim] = Claim(
         "weighted Gaussian key selection",
         "Weighted Gaussian key selection (Gopi et al. 2020), on integer weights, is (epsilon, delta)-DP.",
@@ -125,8 +141,6 @@ class WeightedGaussian(KeySelection):
 
 class _Rounds(KeySelection):
     """A mechanism of two rounds; after the first, users spread their weight over the keys that stay."""
-
-    shares: ClassVar[Shares]
 
     def planned(self, epsilon: float, delta: float, largest: int) -> tuple[KeyRound, ...]:
         """Return both rounds, which share the budget."""

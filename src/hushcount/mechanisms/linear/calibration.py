@@ -13,12 +13,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from hushcount.accounting.zcdp import first_raised, zcdp_sigma
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, LONGEST_KEY, at_least_half
+from hushcount.mechanisms.base import NOT_GAUSSIAN
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.noise.tails import SAFETY
+from hushcount.privacy import Budget
 
 LEAST_SIGMA = 1.0  # below, the distribution of the sum of noises is not close to a discrete Gaussian
 LARGEST_SCALE = 1e7
@@ -127,18 +130,33 @@ class Envelope:
 
 
 @lru_cache(maxsize=64)
-def plan_envelope(kind: str, max_events: int, counters: int, epsilon: float, delta: float) -> Envelope:
+def plan_envelope(kind: str, max_events: int, counters: int, budget: Budget) -> Envelope:
     """Return the shallowest size that publishes nearly as small counts as any, as wide as the counters."""
-    spent = 0.0 if kind == COUNT_MIN else delta / 2
     width = min(max(1 << (counters - 1).bit_length(), 256), LARGEST_WIDTH)
-    beta = envelope_beta(max_events, epsilon, delta - spent)
     plans = []
     for depth in _depths(kind):
+        beta, cell = _cells(kind, depth, max_events, budget)
         if row_failure(kind, depth, beta / max_events) > LEAST_ROW:
-            cell = cell_noise(kind, depth, 1, epsilon, spent)
             plans.append(envelope_of((kind, depth, width), (max_events, counters), beta, cell))
     least = min(plan.reach for plan in plans)
     return next(plan for plan in plans if plan.reach <= NEAR * least)
+
+
+def _cells(kind: str, depth: int, max_events: int, budget: Budget) -> tuple[float, Distribution]:
+    """Return beta, and the noise of a cell: Gaussian noise takes half of delta, or what its rho leaves."""
+    if budget.rho is None:
+        spent = 0.0 if kind == COUNT_MIN else budget.delta / 2
+        beta = envelope_beta(max_events, budget.epsilon, budget.delta - spent)
+        return beta, cell_noise(kind, depth, 1, budget.epsilon, spent)
+    if kind == COUNT_MIN:
+        raise ParameterError(NOT_GAUSSIAN.format("count-min-envelope"))
+
+    def calibrated(sigma: float) -> tuple[float, Distribution] | None:
+        left = budget.delta * (1 - SAFETY) - gaussian_divergence(depth, sigma, budget.epsilon)
+        return (left, DiscreteGaussian(sigma)) if left > 0 else None
+
+    left, cell = first_raised(budget, max(zcdp_sigma(budget.rho, depth), LEAST_SIGMA), calibrated)
+    return _above(left - fingerprint_failure(max_events), max_events), cell
 
 
 def envelope_of(
@@ -168,7 +186,13 @@ def envelope_beta(max_events: int, epsilon: float, delta: float) -> float:
     """
     phi = fingerprint_failure(max_events)
     beta = (delta - (2 + math.exp(epsilon)) * phi) / (1 + math.exp(epsilon) + 1 / max_events)
+    return _above(beta, max_events)
+
+
+def _above(beta: float, max_events: int) -> float:
+    """Return a beta, a little smaller, or raise if fingerprints of so many keys leave nothing of it."""
     if beta <= 0:
+        phi = fingerprint_failure(max_events)
         raise ParameterError(
             f"max_events must be smaller for an error envelope at this delta, got {max_events}: two of so"
             f" many keys may have equal fingerprints, with a probability of up to {phi:.2g}."

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hushcount.accounting.charges import Charge, Curve, Normal, Response, probability_above
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import DataError, NotProvedError
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
@@ -18,11 +19,13 @@ from hushcount.mechanisms.linear.calibration import (
     Envelope,
     envelope_bounds,
     estimate_tail,
+    fingerprint_failure,
     plan_envelope,
 )
 from hushcount.noise import tails
 from hushcount.noise.bits import Bits
-from hushcount.privacy import check_count
+from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.privacy import Budget, check_count
 from hushcount.releases.release import Release
 from hushcount.shapes import TrackedCells
 
@@ -42,14 +45,25 @@ class _ErrorEnvelope(Mechanism[TrackedCells, Release]):
     def calibrate(self) -> None:
         """Set the size of the sketch and the threshold."""
         self.longest, counters = self.needed("max_events"), self.needed("parts")
-        self.asked = (self.kind, self.longest, counters, self.budget.epsilon, self.budget.delta)
+        self.asked = (self.kind, self.longest, counters, self.budget)
         self.plan = plan_envelope(*self.asked)
+
+    def finer_charge(self) -> Charge:
+        """Return the curve of the cells, and the probability that a key shows which is in no table."""
+        cell, depth = self.plan.distribution, self.plan.depth
+        curve: Curve = (
+            Response(cell.exact_epsilon, depth)
+            if isinstance(cell, DiscreteLaplace)
+            else Normal(cell.exact_sigma**2, depth)
+        )
+        return Charge(probability_above(self.plan.beta + fingerprint_failure(self.longest)), (curve,))
 
     def calibration(self) -> dict[str, int | float | str | None]:
         """Return the noise of a cell, the threshold and the size of the sketch."""
         plan = self.plan
         sizes = {"depth": plan.depth, "width": plan.width, "max_events": self.longest}
-        return {"noise": noise_words(plan.distribution), "threshold": plan.threshold, **sizes}
+        noise, rho = noise_words(plan.distribution), self.budget.rho
+        return {"noise": noise, "threshold": plan.threshold, **sizes, "rho": rho}
 
     def forecast(self) -> KeyForecast:
         """Return which estimates will be above the threshold, if no other key shares their cells."""
@@ -89,6 +103,7 @@ class _ErrorEnvelope(Mechanism[TrackedCells, Release]):
             depth=plan.depth,
             width=plan.width,
             beta=plan.beta,
+            rho=self.budget.rho,
         )
         error = EnvelopeError(plan, self.longest, shape.parts)
         counts = estimates[published] + plan.centre
@@ -128,11 +143,13 @@ class CountSketchEnvelope(_ErrorEnvelope):
     Neighbours: add or remove one event.
     Assumes: a public length bound; a fresh hash key; unit weights; tracked are all keys added more
         than max_events / counters times.
-    Parameters: discrete Gaussian noise at (epsilon, delta / 2); threshold calibration.plan_envelope.
+    Parameters: discrete Gaussian noise at (epsilon, delta / 2), or of the stated rho; threshold
+        calibration.plan_envelope.
     Proof: docs/proofs/linear/cells.md, section 3. Checked by: tests/privacy/test_linear.py
     """
 
     name = "count-sketch-envelope"
+    gaussian = True
     kind = COUNT_SKETCH
     claim = replace(CountMinEnvelope.claim, mechanism="error-envelope release of CountSketch")
 
@@ -140,12 +157,10 @@ class CountSketchEnvelope(_ErrorEnvelope):
 ENVELOPES = {each.name: each.kind for each in (CountMinEnvelope, CountSketchEnvelope)}
 
 
-def explain_envelope(
-    kind: str, max_events: int, counters: int, epsilon: float, delta: float
-) -> tuple[str, ...]:
+def explain_envelope(kind: str, max_events: int, counters: int, budget: Budget) -> tuple[str, ...]:
     """Compare the error envelope with the floor release in words, from public numbers only."""
-    plan = plan_envelope(kind, check_count("max_events", max_events), counters, epsilon, delta)
-    floor = max_events // counters + thresholds.floor_threshold(epsilon, delta)
+    plan = plan_envelope(kind, check_count("max_events", max_events), counters, budget)
+    floor = max_events // counters + thresholds.floor_threshold(budget.epsilon, budget.delta)
     worse = plan.reach > floor
     verdict = "worse" if worse else "no worse"
     cells = plan.depth * plan.width

@@ -6,6 +6,7 @@ import hushcount as hc
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES
+from hushcount.privacy import Budget
 
 SIZE = {"max_events": 30_000, "epsilon": 1.0, "delta": 1e-6}
 
@@ -13,7 +14,7 @@ SIZE = {"max_events": 30_000, "epsilon": 1.0, "delta": 1e-6}
 @pytest.mark.parametrize("name", ENVELOPES)
 def test_a_tracked_sketch_is_saved_loaded_and_released(name, tmp_path):
     sketch = hc.tracked_sketch(64, mechanism=name, **SIZE)
-    plan = plan_envelope(ENVELOPES[name], 30_000, 64, 1.0, 1e-6)
+    plan = plan_envelope(ENVELOPES[name], 30_000, 64, Budget(1.0, 1e-6))
     assert isinstance(sketch, hc.TrackedSketch)
     assert sketch.size == (plan.kind, plan.depth, plan.width)
     sketch.update(["tea"] * 12_000 + ["milk"] * 8_000)

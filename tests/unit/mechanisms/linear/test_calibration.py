@@ -21,6 +21,7 @@ from hushcount.mechanisms.linear.calibration import (
     sum_ratio,
 )
 from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.privacy import Budget
 from hushcount.sketches.linear import at_least_half
 
 KINDS = (COUNT_MIN, COUNT_SKETCH)
@@ -88,7 +89,7 @@ def test_rows_may_fail_as_often_as_the_estimate_allows(kind: str, depth: int) ->
 def test_plans_keep_the_envelope(kind: str, events: int, epsilon: float) -> None:
     """The formulas of the proof, with the plan's own numbers."""
     counters, delta = 1000, 1e-8
-    plan = plan_envelope(kind, events, counters, epsilon, delta)
+    plan = plan_envelope(kind, events, counters, Budget(epsilon, delta))
     assert plan.width == 1024
     assert plan.threshold == events // counters + 1 + plan.collisions + plan.noise
     share = plan.width * (1 if kind == COUNT_MIN else 2)
@@ -106,7 +107,7 @@ def test_plans_keep_the_envelope(kind: str, events: int, epsilon: float) -> None
 def test_no_other_depth_reaches_much_lower(kind: str) -> None:
     from hushcount.mechanisms.linear.calibration import envelope_of
 
-    plan = plan_envelope(kind, 10**6, 4096, 1.0, 1e-8)
+    plan = plan_envelope(kind, 10**6, 4096, Budget(1.0, 1e-8))
     share = 0.0 if kind == COUNT_MIN else 5e-9
     for depth in (9, 21, 33, 51, 95):
         law = cell_noise(kind, depth, 1, 1.0, share)
@@ -115,7 +116,7 @@ def test_no_other_depth_reaches_much_lower(kind: str) -> None:
 
 
 def test_bounds_of_a_small_failure_are_wider() -> None:
-    plan = plan_envelope(COUNT_MIN, 10**6, 4096, 1.0, 1e-8)
+    plan = plan_envelope(COUNT_MIN, 10**6, 4096, Budget(1.0, 1e-8))
     sums = [sum(envelope_bounds(plan, 10**6, failure)) for failure in (0.1, 1e-3, 1e-9)]
     assert sums == sorted(sums)
     assert sums[0] < sums[2]

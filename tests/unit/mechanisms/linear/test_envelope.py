@@ -30,7 +30,7 @@ def refusal(error: type[Exception], call: Any) -> str:
 
 
 def empty(name: str, counters: int = COUNTERS) -> TrackedSketch:
-    plan = plan_envelope(ENVELOPES[name], EVENTS, counters, 1.0, 1e-6)
+    plan = plan_envelope(ENVELOPES[name], EVENTS, counters, Budget(1.0, 1e-6))
     return TrackedSketch(plan.kind, counters, plan.depth, plan.width)
 
 
@@ -61,7 +61,7 @@ def test_the_release_is_the_estimate_above_the_threshold(name: str) -> None:
     sketch = empty(name)
     sketch.update(["a"] * 5000 + ["b"] * 4000 + ["c"])
     shape = sketch.shape()
-    plan = plan_envelope(ENVELOPES[name], EVENTS, COUNTERS, 1.0, 1e-6)
+    plan = plan_envelope(ENVELOPES[name], EVENTS, COUNTERS, Budget(1.0, 1e-6))
     hashing = shape.cells.hashing
     places = hashing.places(shape.hashes)
     noisy = shape.cells.cells.ravel().copy()
@@ -84,9 +84,9 @@ def test_the_release_is_the_estimate_above_the_threshold(name: str) -> None:
 def test_the_notes_compare_with_the_floor_release(name: str) -> None:
     found = published(empty(name), name)
     kind = ENVELOPES[name]
-    plan = plan_envelope(kind, EVENTS, COUNTERS, 1.0, 1e-6)
+    plan = plan_envelope(kind, EVENTS, COUNTERS, Budget(1.0, 1e-6))
     floor = EVENTS // COUNTERS + thresholds.floor_threshold(1.0, 1e-6)
-    assert found.notes == explain_envelope(kind, EVENTS, COUNTERS, 1.0, 1e-6)
+    assert found.notes == explain_envelope(kind, EVENTS, COUNTERS, Budget(1.0, 1e-6))
     assert found.notes == (
         f"The error envelope publishes keys with a count of about {plan.reach} or more: 625 for keys that are"
         " not"
@@ -101,7 +101,7 @@ def test_worse_than_the_floor_nearly_always() -> None:
     for kind in ENVELOPES.values():
         for events in (10**4, 10**7, 10**9):
             for epsilon in (0.1, 1.0, 4.0):
-                assert "is worse here" in explain_envelope(kind, events, 4096, epsilon, 1e-8)[1]
+                assert "is worse here" in explain_envelope(kind, events, 4096, Budget(epsilon, 1e-8))[1]
 
 
 class Silent:
@@ -147,7 +147,7 @@ def test_what_is_not_proved_is_refused(name: str) -> None:
     kind = ENVELOPES[name]
     other = next(one for one in ENVELOPES.values() if one != kind)
     way_out = 'use mechanism="floor", or hc.top with this mechanism and max_events.'
-    plan = plan_envelope(kind, EVENTS, COUNTERS, 1.0, 1e-6)
+    plan = plan_envelope(kind, EVENTS, COUNTERS, Budget(1.0, 1e-6))
     wrong = TrackedSketch(other, COUNTERS, plan.depth, plan.width)
     text = f"{name} is proved for {kind}, got {other}; {way_out}"
     assert refusal(NotProvedError, lambda: published(wrong, name)) == text
