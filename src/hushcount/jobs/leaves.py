@@ -270,21 +270,15 @@ class NodesAsk(OfflineTreeAsk):
 
 
 def offline_ask(request: Request, settings: TreeSettings, hierarchy: Hierarchy) -> OfflineTreeAsk:
-    """Return the offline tree that is asked for; for users, what publishes the smallest counts.
-
-    A budget in rho asks for Gaussian noise, which is that of every node.
-    """
+    """Return the offline tree that is asked for; for users, what publishes the smallest counts."""
     unit = request.unit
     rows = SortedLeaves(hierarchy, settings.on_bad, settings.max_events, unit)
     by_row = OfflineTreeAsk(request, settings, rows)
-    gaussian = settings.by_level or settings.rho is not None
-    if request.bound is None and not gaussian:
-        return by_row
     nodes = UsersOfNodes(hierarchy, settings.on_bad, settings.max_events, unit, max_keys=unit.rows)
     by_node = NodesAsk(replace(request, with_users=request.bound is not None), settings, nodes)
-    if gaussian or unit.rows == 1:
-        return by_node if gaussian else by_row
-    return _smallest(by_row, by_node)
+    if settings.by_level or settings.rho is not None:  # Gaussian noise is that of every node
+        return by_node
+    return by_row if request.bound is None or unit.rows == 1 else _smallest(by_row, by_node)
 
 
 def _smallest(*asks: OfflineTreeAsk) -> OfflineTreeAsk:
