@@ -132,9 +132,9 @@ SOURCE = (
         default=4096,
     ),
     choice("--on-bad", "Drop malformed and too long keys, or stop at the first.", ON_BAD, default="drop"),
-    text("--window DAY|FROM/TO", "Count only rows of this time: a day, or from FROM up to before TO."),
-    text("--time COLUMN", "Column that tells when a row is from: times, or text as 2026-11-15T06:00:00Z."),
-    text("--time-zone ZONE", "Zone of --window and of times that have none, as Europe/Zurich (UTC)."),
+    text("--window DAY|FROM/TO", "Count only rows of this time: a day, or FROM to TO without TO itself."),
+    text("--time COLUMN", "Column of the time of each row: times, or text such as 2026-11-15T06:00:00Z."),
+    text("--time-zone ZONE", "Zone of --window and of times without one, such as Europe/Zurich (UTC)."),
 )
 CHECKPOINT = text("--checkpoint PATH", "Save progress there (raw data); a stopped run continues from it.")
 COUNTERS = whole("--counters K", "Counters kept in memory; more find rarer keys.", default=131072)
@@ -158,7 +158,7 @@ EPSILON = click.option(
     help="Limit on the privacy loss, such as 1; smaller is more private and noisier.",
 )
 RHO = real(
-    "--rho R", "In place of --epsilon, for Gaussian noise: the budget in zCDP, shown with its epsilon."
+    "--rho R", "In place of --epsilon, for Gaussian noise: the budget in zCDP, from which epsilon follows."
 )
 DELTA = real(
     "--delta D",
@@ -183,7 +183,7 @@ LEDGER = (
 BUDGET = (EPSILON, RHO, DELTA, ALLOW_LARGE_DELTA, *LEDGER)
 MECHANISM = text("--mechanism NAME", "How to add noise (default: floor); `hushcount explain` describes each.")
 MAX_EVENTS = whole(
-    "--max-events N", "A bound on the number of events that may be known to all; more events are an error."
+    "--max-events N", "A public bound on the number of events, not taken from the data; more are an error."
 )
 CONFIDENCE = real("--confidence P", "Confidence level of the intervals [lower, upper].", default=0.95)
 LIMIT = whole("--limit N", "Show at most N rows; costs no privacy.")
@@ -193,7 +193,7 @@ FORM = (
     OUTPUT,
     text("--sign KEY", "Sign --output, a .json, with this Ed25519 private key (PEM)."),
     flag("--excel", "Write .csv with an apostrophe before keys that a spreadsheet would take for formulas."),
-    flag("--sidecar", "Write also PATH.json beside --output PATH: the guarantee, without rows."),
+    flag("--sidecar", "Also write PATH.json beside --output PATH: the guarantee, without rows."),
 )
 SOURCE_NAME = text(
     "--source-name NAME", "What the data are called; nothing else in JSON and reports names them."
@@ -218,7 +218,7 @@ DOMAIN = text(
 )
 RELEASE = (*BUDGET, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, *FILES, DRY_RUN, *SHOWN)
 
-VERBS = """Which verb puts parts together: `merge` adds up raw sketches into one sketch; `release A B`
+VERBS = """How to put parts together: `merge` adds up raw sketches into one sketch; `release A B`
 publishes raw sketches of disjoint data together, as shards; `add` adds up published tables;
 `oracle merge` adds up published oracles."""
 WEIGHED = (
@@ -230,7 +230,7 @@ BOUNDED = (USER, whole("--max-keys M", "Keep at most M different keys of each us
 USERS = (
     USER,
     whole_or_auto("--max-keys M", "Keep at most M different keys of each user, each counted once; or auto."),
-    flag("--keep-duplicates", "Keep at most M rows of each user, equal ones too, and count rows."),
+    flag("--keep-duplicates", "Count rows, not users: keep at most M rows of each user, equal ones too."),
     flag("--exact", "Count every key exactly, on disk, in bounded memory: the default with --user."),
     whole("--min-users K", "Publish only keys that at least K users hold, whatever the noise."),
     choice(

@@ -53,7 +53,8 @@ Example:
 
 \b
 A user adds a weight to every key that they hold, smaller if they hold many. steered looks twice: keys that
-are published or without hope leave after the first look, and users spread their weight over the rest.
+were published in the first round, or came nowhere near it, are left out of the second, so that users can
+spread their weight over the others.
 """
 SELECTION = (
     options.text("--user NAME", "Column of the users. Protects one user, not one event."),
@@ -71,7 +72,7 @@ SHAPE = (
     options.whole("--threshold T", "Smallest noisy residual of a published node, a public number."),
     options.real("--share S", "Or the threshold as a share of --max-events, such as 0.001."),
     options.flag(
-        "--by-level", "Publish every node whose count reaches the threshold; none takes from another."
+        "--by-level", "Publish every node whose count reaches the threshold, without subtracting descendants."
     ),
 )
 METHOD = options.choice(
@@ -98,9 +99,9 @@ OTHER = (
     options.real(
         "--share SHARE",
         "Show keys with more than this share of all events: of --max-events, or with --other of the noisy"
-        " total. Without --counters as many are taken as it needs.",
+        " total. Without --counters, as many are taken as this needs.",
     ),
-    options.flag("--other", "Publish also a noisy total, and so how much all other keys have together."),
+    options.flag("--other", "Also publish a noisy total, which tells how much all other keys have together."),
     options.real("--other-share S", "Share of --epsilon that --other takes (0.05)."),
 )
 
@@ -157,8 +158,8 @@ def tree(style: str | None, **values: object) -> None:
 def sample(style: str | None, **values: object) -> None:
     """Publish a sample of the keys of FILE by count, with differential privacy.
 
-    The sampling is drawn fresh and in secret for this release. Counts all distinct keys in
-    memory. The table protects one event, not one person; with --user and --max-keys it counts
+    The sampling is drawn fresh and in secret for this release. All distinct keys are counted
+    in memory. The table protects one event, not one person; with --user and --max-keys it counts
     and protects users.
     """
     from hushcount.jobs.sample import sample_job

@@ -52,7 +52,7 @@ SCHEDULED = (
     whole(
         "--counts L",
         "With --mechanism: noisy counts that one unit changes, such as --max-keys of exact counts, the"
-        " counters of a sketch of users, the depth of an oracle, or the height of a tree and 1.",
+        " counters of a sketch of users, the depth of an oracle, or the height of a tree plus 1.",
     ),
 )
 JSON = flag("--json as_json", "Print one JSON object, with numbers as texts, exactly as stored.")
@@ -100,7 +100,7 @@ def grant(as_json: bool, ledger: str, dataset: str, **terms: str) -> None:
 def show_(ledger: str, dataset: str | None, as_json: bool) -> None:
     """Show what each dataset may spend, has spent and has left.
 
-    If releases are of windows of time, this is what was spent of the instant of which most was spent.
+    If releases are of windows of time, it is shown for the moment that was charged most.
     What is left is the largest single release that would be allowed now.
     """
     from hushcount.jobs.trust.ledger import BudgetLedger
@@ -161,7 +161,7 @@ def export(ledger: str, output: str) -> None:
 @click.argument("ledger", required=False, envvar="HUSHCOUNT_LEDGER")
 @options(*SCHEDULED, JSON)
 def schedule(as_json: bool, ledger: str | None, dataset: str | None, name: str, **asked: object) -> None:
-    """Compute, and charge up front, a fixed number of equal releases.
+    """Compute what a fixed number of equal releases costs, and charge it in advance.
 
     A number of releases that is fixed beforehand costs less than the same releases chosen one by one. Runs
     with --run-id NAME/... belong to it and cost nothing more.

@@ -84,7 +84,8 @@ def plan(rows: int, plot: str | None, as_json: bool, user: bool, **asked: object
     """Tell what a table will hold, before any data are read.
 
     From the number of rows and how often keys occur, the calibration of the mechanism tells how many keys
-    will be published, from which count on, and how far counts will lie from the truth. Nothing is spent.
+    will be published, how large a count they need, and how far counts will lie from the truth. Nothing is
+    spent.
     """
     from hushcount.jobs.trust.plan import plan as planned
     from hushcount.jobs.trust.plan_page import write_plan
