@@ -92,7 +92,7 @@ class KeyForecast:
         return max(smallest_integer(reached), 1)
 
     def error(self, confidence: float, floor: float) -> int:
-        """Return what the error of a published count stays within, or raise if there are no counts.
+        """Return a bound on the error of a published count, or raise if there are no counts.
 
         Parameters
         ----------
@@ -105,11 +105,11 @@ class KeyForecast:
         if added is None:
             raise ParameterError("Only keys are published, without counts, so no count can be wrong.")
 
-        def held(width: int) -> bool:
+        def holds(width: int) -> bool:
             beyond, within = added(np.array([width + 1, -width]))
             return width >= 0 and float(beyond + 1 - within) <= 1 - confidence
 
-        return smallest_integer(held) + (round(floor) if self.lowered else 0)
+        return smallest_integer(holds) + (round(floor) if self.lowered else 0)
 
 
 def noise_words(noise: Distribution) -> str:
@@ -133,8 +133,8 @@ class Expected:
         The smallest count that is published with probability 0.95, above the floor of the sketch if it has
         one; None too if anybody may ask for any key.
     error : int, optional
-        What a published count is at most away from the truth because of noise, with confidence 0.95; None too
-        if no counts are published.
+        A bound on the error of a published count that noise causes, with confidence 0.95; None too if no
+        counts are published.
     above_floor : bool
         Whether the counts of the sketch have a floor, which only the data tell.
     """

@@ -137,7 +137,7 @@ def rest_of(budget: Budget, share: float) -> Budget:
 
 
 def _refuse_rho(budget: Budget) -> None:
-    """Raise for a budget in rho, whose parts are not those of an epsilon."""
+    """Raise for a budget in rho, which cannot be divided as an epsilon can."""
     if budget.rho is not None:
         raise ParameterError(
             "other cannot be combined with rho: the noise of its total is not Gaussian; give epsilon and"

@@ -15,7 +15,7 @@ class TwoSided(Protocol):
     """Symmetric noise on a whole number."""
 
     def two_sided(self, failure: float) -> int:
-        """Return what the noise is at most away from 0, but for this probability."""
+        """Return a bound on the size of the noise, exceeded with at most this probability."""
         ...
 
 
@@ -24,7 +24,7 @@ class WidthsByKeys(Protocol):
     """An error model that bounds as many counts at once as it is told."""
 
     def bounds(self, failure: float, keys: int) -> tuple[int, int | None]:
-        """Return widths below and above that hold for `keys` keys at once, but for this probability."""
+        """Return widths below and above that hold for `keys` keys at once, except with this probability."""
         ...
 
 
@@ -68,7 +68,7 @@ class OtherKeys:
 def other_keys(release: Release) -> OtherKeys | None:
     """Return what a table does not show, None if its total was not asked for; costs no privacy.
 
-    Half of the failure goes to the total, half to the counts of all published keys at once.
+    Half of the failure probability is for the total, half for the counts of all published keys at once.
     """
     total = release.total
     if total is None:

@@ -1,9 +1,9 @@
 """Keys by their share of all events: which rows of a table are shown, and how sure that is.
 
-A key with more than a share S of N events has more than S N of them. Its noisy count is at least
-floor(S N) + 1 less what noise may take, so rows from there on are shown (Holland 2025, Algorithm 3, cuts at
-n/k less its noise likewise; a cut at S N itself would miss half of the keys at the share). It is a function
-of what is published, so it costs nothing.
+A key with more than a share S of N events has at least floor(S N) + 1 of them. Noise may lower that count, so
+the rows are shown whose noisy count is at least floor(S N) + 1 less what noise may take away. Holland 2025,
+Algorithm 3, lowers its cut at n/k in the same way; a cut at S N itself would miss half of the keys just above
+the share. The cut is a function of what is published, so it costs no privacy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShareCut:
-    """Which keys have a share: `wanted` are true counts of at least this, `shown` noisy counts of at least.
+    """Keys with the share have true counts of at least `wanted`; rows of at least `shown` are shown.
 
     `reliable` is the smallest count that the mechanism itself publishes reliably, if that is known.
     """
@@ -50,8 +50,8 @@ class ShareCut:
 def share_cut(release: Release, share: Fraction, max_events: int | None) -> ShareCut:
     """Return which rows of a release to show; `share` is of its noisy total if it has one.
 
-    The failure is shared by the count, the threshold of the mechanism and the total. A count that no public
-    number bounds from above is not cut.
+    The failure probability is divided among the count, the threshold of the mechanism and the total. If no
+    public number bounds how far noise and sketch lower a count, all rows are shown.
     """
     total = release.total
     each = (1 - RELIABLE) / (2 if total is None else 3)

@@ -91,7 +91,7 @@ def _between(name: str, value: float) -> float:
 
 
 def _smallest(row: float, failure: float) -> int:
-    """Return how many rows, each failing with this probability, all fail with at most `failure`."""
+    """Return how many rows it takes so that all fail with probability `failure` at most; each has `row`."""
     if row >= 1:
         return LARGEST_DEPTH + 1
     depth = max(math.ceil(math.log(failure) / math.log(row)), 1)
@@ -99,7 +99,7 @@ def _smallest(row: float, failure: float) -> int:
 
 
 def _median(row: float, failure: float) -> int:
-    """Return the smallest odd number of rows of which half fail with at most `failure`."""
+    """Return the smallest odd number of rows of which half fail with probability `failure` at most."""
     low, high = -1, LARGEST_DEPTH // 2 - 1  # standing for 2 high + 1 rows
     if row >= 1 / 2 or at_least_half(2 * high + 1, row) > failure:
         return LARGEST_DEPTH + 1

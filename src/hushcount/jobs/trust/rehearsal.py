@@ -1,4 +1,4 @@
-"""Releases of no data: a recipe followed again, to compare with what a release states.
+"""Rehearsals: releases of no data by the recipe of a real one, to compare with what that one states.
 
 The public numbers of a summary are the same before and after counting. So a mechanism that is calibrated by
 them, and given a summary of no data, states the same guarantee and the same error model as the release.
@@ -43,7 +43,7 @@ MOST_DRAWN = 1 << 24  # keys of a domain that a rehearsal may draw
 def rehearsed(recipe: Recipe) -> Stored:
     """Return what a recipe gives without any data; raise if no mechanism can be calibrated by it.
 
-    Noise is drawn anew, so noisy floors are others, and noise alone may publish keys of a domain.
+    Noise is drawn anew, so noisy floors differ, and noise alone may publish keys of a domain.
     """
     unit = replace(UNITS[text_from(recipe["unit"])], rows=whole_from(recipe["rows"], 1))
     if unit.rows > 1 and unit != USER:
@@ -90,7 +90,7 @@ def _calibrated(recipe: Recipe, public: Public) -> AnyMechanism:
 
 
 def _domain(recipe: Recipe) -> Domain | None:
-    """Return the domain of a recipe; a list of keys is stood for by as many whole numbers."""
+    """Return the domain of a recipe; as many whole numbers stand in for a list of keys."""
     if "domain" not in recipe:
         return None
     if whole_from(recipe["candidates"], 1) > MOST_DRAWN:

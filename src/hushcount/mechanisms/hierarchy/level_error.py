@@ -16,7 +16,10 @@ from hushcount.releases.trees.nodes import AllNodes, Tops, TreeRows
 
 @dataclass(frozen=True, slots=True)
 class LevelError:
-    """A total is c + z, the floor of its level f + z0, and c - f <= true <= c; the root has f = 0.
+    """What is known of the error, from the noisy floors and public numbers.
+
+    A published total is c + z and the noisy floor of its level is f + z0, where c and f are the count and the
+    floor in the sketch, and z and z0 are noise. The true total lies between c - f and c; the root has f = 0.
 
     At the levels up to `exact` the floor is publicly 0, without noise. Each level has at most `candidates`
     candidates, of which those at least `above_floor` above the noisy floor can reach the `threshold`.
@@ -33,7 +36,7 @@ class LevelError:
     def bounds(self, rows: TreeRows, confidence: float) -> tuple[Counts, Counts]:
         """Return the bounds for one node chosen before seeing the result.
 
-        Half of the failure above, half below.
+        Half of the failure probability is for each side.
         """
         above, below = self._margins((1 - confidence) / 2)
         margin = np.where(rows.levels <= (self.exact or 0), above, below)
@@ -110,7 +113,7 @@ class LevelError:
         return np.maximum(np.array(self.floors, np.int64), 0)
 
     def _margins(self, half: float) -> tuple[int, int]:
-        """Return (above, below): above fails if z < -above, below if z - z0 > below, each but for `half`."""
+        """Return (above, below): z < -above and z - z0 > below each have probability `half` at most."""
         above = max(self.noise.distribution.least_tail(half) - 1, 0)
         return above, smallest_integer(lambda m: m >= 1 and self.noise.difference_tail(m) <= half) - 1
 

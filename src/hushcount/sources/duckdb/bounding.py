@@ -60,9 +60,9 @@ class AllRows(UserBound):
 
 @dataclass(slots=True)
 class Cut:
-    """Keeps the first rows of each user, as far as the bound goes, of rows sorted by user and then by key.
+    """Keeps the first rows of each user, up to the bound; rows come sorted by user and then by key.
 
-    `places` are those of the rows that were kept last among the rows of their users, from 1.
+    `places` are of the rows returned last: 1 for the first row of a user, 2 for the next, and so on.
 
     >>> cut = Cut(DistinctPairs(2))
     >>> users, keys = cut.kept(pa.array([1, 1, 1, 1, 2]), pa.array(["a", "a", "b", "c", "a"]))

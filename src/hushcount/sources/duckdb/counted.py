@@ -1,4 +1,4 @@
-"""Keys, whatever their number, counted exactly, sorted or kept by DuckDB: beyond its memory on disk."""
+"""Keys counted exactly, sorted or stored by DuckDB, however many: what exceeds its memory goes to disk."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ GROUP BY key ORDER BY key
 def counted_keys(
     source: Source, tell: Tell = untold, memory: str = SMALL_MEMORY
 ) -> Iterator[tuple[pa.Array, Counts]]:
-    """Yield keys and counts, in an order that may be any; `tell(batch)` is called for each batch read.
+    """Yield keys and counts, in no particular order; `tell(batch)` is called for each batch read.
 
     Keys beside their weights are counted by the sum of these, if it is above 0.
     """
@@ -136,7 +136,7 @@ class RowsByHash(WrappedSource):
     secret: str = field(default_factory=lambda: fresh_key().hex(), repr=False)
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
-        """Yield the keys sorted, after the first `skip_rows` of them; rows with a null come nowhere."""
+        """Yield the keys sorted, after the first `skip_rows` of them; rows with a null are left out."""
         query = f"SELECT key FROM rows ORDER BY {keyed_hash(self.secret, 'key')}, key"
 
         def record(batch: Batch) -> pa.RecordBatch:
@@ -186,7 +186,7 @@ class KeptSets:
         return pa.array(numbers, pa.int64())
 
     def sums(self, by_size: Counts, stay: pa.Array | None) -> Iterator[tuple[pa.Array, Counts]]:
-        """Yield keys with the sum of the weights of their users; keys that are not in `stay` leave for good.
+        """Yield keys with the sum of the weights of their users; keys that are not in `stay` are dropped.
 
         The weight of a user of n keys is `by_size[n - 1]`.
         """
