@@ -237,3 +237,27 @@ def test_standard_input_is_not_overwritten():
         )
     assert done.returncode == 2
     assert Path("in.csv").read_bytes() == before
+
+
+def test_a_file_on_standard_input_is_the_same_data(run):
+    """A file by its name and by a shell's redirection: one fingerprint."""
+    sketch(run, "a.hc", "in.csv")
+    command = [sys.executable, "-m", "hushcount", "sketch", "-", "--format", "csv", "--column", "item"]
+    with open("hard.csv", "rb") as stream:
+        subprocess.run([*command, "-o", "b.hc"], stdin=stream, check=True, capture_output=True)
+    refused = (
+        "b.hc and a.hc are sketches of the same data, so their events would count twice;"
+        " release only one of them.\n"
+    )
+    assert run("release", "a.hc", "b.hc", *BUDGET) == (1, "", refused)
+
+
+def test_standard_input_is_read_from_where_it_stands():
+    """A shell may have read the first line of a file before it hands it on."""
+    Path("dated.csv").write_text("2026\nitem\n" + "tea\n" * 1000)
+    program = "import os, sys; os.lseek(0, 5, 0); from hushcount.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "top", "-", "--format", "csv", "--column", "item", *BUDGET]
+    with open("dated.csv", "rb") as stream:
+        done = subprocess.run([*command, "--quiet"], stdin=stream, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.splitlines()[1].startswith(b"tea\t")

@@ -1,4 +1,4 @@
-"""Ctrl-C while Spark starts and while it counts: one sentence, no traceback, and no Java left behind."""
+"""Signals while Spark starts and while it counts: one sentence, no traceback, and no Java left behind."""
 
 import os
 import signal
@@ -9,6 +9,8 @@ import time
 import psutil
 import pytest
 from tests.spark_session import need_java
+
+from hushcount.signals import SIGNALS
 
 SUBMIT = (
     "--master local[2] --driver-memory 1g --conf spark.ui.enabled=false --conf spark.driver.host=127.0.0.1"
@@ -38,8 +40,22 @@ def started(process, words):
     pytest.fail(f"{words} did not start.")
 
 
-@pytest.mark.parametrize("words", ["org.apache.spark.deploy.SparkSubmit", "pyspark.daemon"])
-def test_ctrl_c(tmp_path, words):
+def default_signals():
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "users"),
+    [
+        ("org.apache.spark.deploy.SparkSubmit", signal.SIGINT, ()),
+        ("pyspark.daemon", signal.SIGINT, ()),
+        # Java lists its threads on standard output when a terminal sends it this signal.
+        ("pyspark.daemon", signal.SIGQUIT, ("--user", "user", "--max-keys", "3")),
+        ("pyspark.daemon", signal.SIGTERM, ("--user", "user", "--max-keys", "3")),
+    ],
+)
+def test_signals(tmp_path, words, number, users):
     need_java()
     with open(tmp_path / "a.csv", "w") as file:
         file.write("url,user\n")
@@ -51,7 +67,7 @@ def test_ctrl_c(tmp_path, words):
         "PYSPARK_PYTHON": sys.executable,
     }
     command = [sys.executable, "-m", "hushcount", "top", f"{tmp_path}/*.csv", "--column", "url"]
-    options = ["--engine", "spark", "--shards", "8", "--epsilon", "1", "--delta", "1e-8"]
+    options = ["--engine", "spark", "--shards", "8", "--epsilon", "1", "--delta", "1e-8", *users]
     process = subprocess.Popen(
         [*command, *options],
         env=environment,
@@ -59,12 +75,12 @@ def test_ctrl_c(tmp_path, words):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        preexec_fn=default_signals,  # noqa: PLW1509
     )
     try:
         started(process, words)
         children = below(process)
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        os.killpg(process.pid, number)  # as a terminal does
         out, said = process.communicate(timeout=300)
     finally:
         process.kill()

@@ -210,15 +210,22 @@ def _started() -> SparkSession:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Start Java without our standard error: its stack traces quote raw data, and never help a reader."""
+    """Start Java without our standard output and error.
+
+    Its stack traces quote raw data and never help a reader. At SIGQUIT it lists its threads on standard output,
+    where the table goes.
+    """
     if os.environ.get(DEBUG) == "1":
         yield
         return
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+    kept = {stream: os.dup(stream) for stream in (1, 2)}
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in kept:
+        os.dup2(nowhere, stream)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        for stream, copy in kept.items():
+            os.dup2(copy, stream)
+            os.close(copy)
         os.close(nowhere)

@@ -176,10 +176,15 @@ def spooled(pipe: Pipe) -> RegularFile:
     return RegularFile(pipe.name, copy.name, Stamp.of(copy.name), copy=copy)
 
 
-def standard_input() -> Pipe:
-    """Return standard input as a pipe."""
+def standard_input() -> Input:
+    """Return standard input: a file that is redirected from its start by a shell, or else a pipe."""
     if sys.stdin is None:
         raise DataError("Standard input is closed.")
+    with suppress(OSError):
+        handle = sys.stdin.fileno()
+        place = f"/proc/self/fd/{handle}"  # opens the file anew; other systems have no such folder
+        if stat.S_ISREG(os.fstat(handle).st_mode) and os.lseek(handle, 0, os.SEEK_CUR) == 0:
+            return RegularFile("Standard input", place, Stamp.of(place))
     return Pipe("Standard input", sys.stdin.buffer)
 
 
