@@ -185,14 +185,19 @@ def check_resumable(fingerprint: str) -> None:
 
 
 def check_same(
-    path: Path, stopped: tuple[SavedSketch, Position], fresh: SavedSketch, fingerprint: str
+    path: Path, stopped: tuple[SavedSketch, Position], fresh: SavedSketch, source: Source
 ) -> None:
     """Raise unless a stopped run had the same data, column and sketch as this one."""
     sketch, position = stopped
-    if position.fingerprint != fingerprint:
+    if position.fingerprint != source.fingerprint:
         raise DataError(
             f"{path} was saved for other data (file, modification time, column, type or query), so it"
             " cannot be resumed. Delete it to start again."
+        )
+    if any(position.state.get(place, time) != time for place, time in source.state.items()):
+        raise DataError(
+            f"{path} was saved before its data were changed, although their modification time says otherwise,"
+            " so it cannot be resumed. Delete it to start again."
         )
     if _settings(sketch) != _settings(fresh):
         raise DataError(

@@ -289,7 +289,7 @@ def open_run(
     if kept is not None:
         check_resumable(source.fingerprint)
         if stopped is not None:
-            check_same(kept.path, stopped, cast("SavedSketch", sketch), source.fingerprint)
+            check_same(kept.path, stopped, cast("SavedSketch", sketch), source)
             reading.sketch, reading.rows = stopped[0], stopped[1].rows
     reading.sketch.unit = source.unit
     return reading

@@ -124,6 +124,35 @@ def test_other_data_is_refused():
     assert os.path.exists("run.hc")
 
 
+@pytest.mark.parametrize("asked", [{"data": "a.csv"}, {"sql": "SELECT item FROM 'a.csv'"}])
+def test_data_whose_modification_time_was_put_back_are_refused(asked):
+    duckdb.sql("COPY (SELECT item FROM 'a.parquet') TO 'a.csv'")
+    request = Request(**asked, column="item")
+    with pytest.raises(KeyboardInterrupt):
+        sketch_of(request, checkpoint="run.hc", progress=stop_after(2))
+    status = os.stat("a.csv")
+    unsampled = status.st_size // 15 * 7 + 20_000
+    with open("a.csv", "r+b") as stream:
+        stream.seek(unsampled)
+        stream.write(b"x")
+    os.utime("a.csv", ns=(status.st_atime_ns, status.st_mtime_ns))
+    with pytest.raises(DataError) as caught:
+        sketch_of(request, checkpoint="run.hc")
+    assert str(caught.value) == (
+        "run.hc was saved before its data were changed, although their modification time says otherwise,"
+        " so it cannot be resumed. Delete it to start again."
+    )
+
+
+def test_data_that_were_moved_can_be_resumed():
+    duckdb.sql("COPY (SELECT item FROM 'a.parquet') TO 'a.csv'")
+    with pytest.raises(KeyboardInterrupt):
+        sketch_of(Request("a.csv", column="item"), checkpoint="run.hc", progress=stop_after(2))
+    os.rename("a.csv", "b.csv")
+    moved = Request("b.csv", column="item")
+    assert equal(sketch_of(moved, checkpoint="run.hc"), sketch_of(moved))
+
+
 def test_another_sketch_is_refused():
     stopped_run()
     text = ANOTHER_SKETCH

@@ -17,6 +17,7 @@ from hushcount.privacy import RESULT_ROW, PrivacyUnit
 from hushcount.secure import fresh_key
 from hushcount.sources.duckdb.out_of_core import interrupt
 from hushcount.sources.duckdb.query import MISSING, CheckedQuery, checked_query
+from hushcount.sources.formats.inputs import last_changes
 from hushcount.sources.formats.registry import Names, Piece, after
 from hushcount.sources.open import MemorySource
 from hushcount.sources.read_ahead import read_ahead
@@ -77,8 +78,9 @@ class SqlSource(Source):
 
     @property
     def state(self) -> dict[str, str]:
-        """The key of the order."""
-        return {ORDER_KEY: self.order_key} | (MIXED if self.mixed else {})
+        """The key of the order, and when each file was last changed."""
+        changes = last_changes(self.question.files)
+        return {ORDER_KEY: self.order_key} | (MIXED if self.mixed else {}) | changes
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -17,7 +17,15 @@ from hushcount.files.failures import attempt, file_failure, guarded
 from hushcount.files.fingerprint import Fingerprint
 from hushcount.files.leftovers import remove_leftovers
 from hushcount.keys.columns import KeyColumns
-from hushcount.sources.formats.inputs import Input, Pipe, RegularFile, file_input, spooled, standard_input
+from hushcount.sources.formats.inputs import (
+    Input,
+    Pipe,
+    RegularFile,
+    file_input,
+    last_changes,
+    spooled,
+    standard_input,
+)
 from hushcount.sources.formats.registry import ARROW_FILE, FORMATS, TABLE, Piece, Reader, after, ending_format
 from hushcount.sources.read_ahead import read_ahead
 from hushcount.sources.source import Batch, Source, keyed
@@ -62,6 +70,11 @@ class FileSource(Source):
             return ""
         question = [self.format, self.columns.names, self.columns.key_type, self.columns.user]
         return str(Fingerprint.of([file.stamp.mark for file in files], question))
+
+    @property
+    def state(self) -> dict[str, str]:
+        """When each file was last changed."""
+        return last_changes(self.files)
 
     @property
     def inputs(self) -> tuple[str, ...]:

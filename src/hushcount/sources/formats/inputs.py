@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -16,12 +16,13 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from hushcount.errors import DataError
-from hushcount.files.fingerprint import content_digest
+from hushcount.files.fingerprint import content_digest, digest
 from hushcount.files.leftovers import prefix, remove_leftovers, take_lock
 from hushcount.signals import held
 from hushcount.sources.formats.registry import COMPRESSIONS
 
 HEAD = 1 << 20
+CHANGED = "changed "
 Position = Callable[[], int]
 
 
@@ -145,6 +146,18 @@ class Pipe:
 
 
 Input = RegularFile | Pipe
+
+
+def last_changes(files: Iterable[Input]) -> dict[str, str]:
+    """Return when each file's status last changed, by a digest of what must stay for it to be comparable.
+
+    A file that was moved, copied or given other rights has another digest: only its content can be compared.
+    """
+    known = [file for file in files if isinstance(file, RegularFile)]
+    places = [(os.path.realpath(file.location), file.stamp.identity, file.stamp.rights) for file in known]
+    return {
+        CHANGED + digest(place): str(file.stamp.changed) for place, file in zip(places, known, strict=True)
+    }
 
 
 class _Rejoined(io.RawIOBase):
