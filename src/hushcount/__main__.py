@@ -32,6 +32,7 @@ def main() -> int:
             try:
                 from hushcount.cli.main import main as run
 
+                signals.check()
                 return run()
             except KeyboardInterrupt:
                 with signals.ignored(to_the_end=True):

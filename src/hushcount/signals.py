@@ -5,7 +5,8 @@ SIGQUIT (Ctrl-\). Inside `handled` each of them raises `KeyboardInterrupt`, so t
 removed on the way out. A signal that is ignored, because the program was started by nohup or in the
 background of a shell, stays ignored.
 
-Inside `held` nothing is interrupted: a signal is noted there and raised when the block ends.
+Inside `held` nothing is interrupted: a signal is noted there and raised when the block ends. Nor is an
+import: libraries that are half loaded cannot be loaded again, and some swallow what is raised there.
 Only the main thread of a program receives signals; in any other thread both do nothing.
 
 >>> with held():
@@ -15,6 +16,7 @@ Only the main thread of a program receives signals; in any other thread both do 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +28,8 @@ SIGNALS = tuple(
     number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 )
 NOTHING = "nothing was released."
+IMPORTING = "<frozen importlib._bootstrap>"
+AGAIN = 0.01  # seconds, after which a signal that came during an import is sent again
 PRINTED = "the table may have been printed, whole or in part."
 SAME = 1.0  # seconds
 Handler = Callable[[int, FrameType | None], object] | int | None
@@ -42,6 +46,8 @@ class _State:
     left: str = ""
     ends: bool = False
     ending: float = 0.0  # until when a further signal asks for what is being done already
+    imports: int = 0  # that were under way when the outermost block began
+    postponed: list[int] = field(default_factory=list)
 
 
 _state = _State()
@@ -106,8 +112,12 @@ def ignored(to_the_end: bool = False) -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise `KeyboardInterrupt` if an earlier one was swallowed, as Python does in finalisers."""
-    if _state.raised and _in_main_thread():
+    """Raise `KeyboardInterrupt` if an earlier one was swallowed, as Python does in finalisers, or waits."""
+    if not _in_main_thread():
+        return
+    while _state.postponed:
+        _receive(_state.postponed.pop(0), None)
+    if _state.raised:
         raise KeyboardInterrupt
 
 
@@ -138,6 +148,7 @@ def _handling(replaceable: Callable[[Handler], bool], ends: bool = False) -> Ite
         yield
         return
     _state.raised, _state.left, _state.ends, _state.ending = False, "", ends, 0.0
+    _state.imports = _imports(sys._getframe())
     try:
         for number in SIGNALS:
             handler = signal.getsignal(number)
@@ -167,10 +178,32 @@ def _restore_handlers() -> None:
             _restore_handlers()
 
 
-def _receive(number: int, _frame: FrameType | None) -> None:
+def _imports(frame: FrameType | None) -> int:
+    """Return how many functions of Python's import system are running."""
+    count = 0
+    while frame is not None:
+        count, frame = count + (frame.f_code.co_filename == IMPORTING), frame.f_back
+    return count
+
+
+def _receive(number: int, frame: FrameType | None) -> None:
+    if _imports(frame) > _state.imports:
+        _state.postponed.append(number)
+        later = threading.Timer(AGAIN, _send_again, (number,))
+        later.daemon = True
+        later.start()
+        return
     _state.noted.append(number)
     if not _state.holding:
         _act()
+
+
+def _send_again(number: int) -> None:
+    """Send a signal that came during an import, unless `check` was faster."""
+    main = threading.main_thread().ident
+    if number in _state.postponed and main is not None:
+        _state.postponed.remove(number)
+        signal.pthread_kill(main, number)
 
 
 def _act() -> None:

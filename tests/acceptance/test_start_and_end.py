@@ -16,6 +16,20 @@ class Finder:
             os.kill(os.getpid(), NUMBER)
 sys.meta_path.insert(0, Finder())
 """
+# Sends it while a library is loaded whose loader swallows what is raised there, as some do.
+SWALLOWED = """
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            sys.meta_path.remove(self)
+            try:
+                os.kill(os.getpid(), NUMBER)
+                for _ in range(1000):
+                    pass
+            except KeyboardInterrupt:
+                raise ImportError("numpy is half loaded") from None
+sys.meta_path.insert(0, Finder())
+"""
 # Sends it when the interpreter shuts down, after everything was said.
 AT_END = "import atexit; atexit.register(os.kill, os.getpid(), NUMBER)"
 # Sends it inside `exec`, after which Python 3.11 ends by SIGINT although the exception was handled.
@@ -55,6 +69,14 @@ def run(number, moment, *arguments):
 @pytest.mark.parametrize("number", runs.SIGNALS)
 def test_a_signal_while_the_program_is_loaded(number):
     assert run(number, AT_START, "--version") == (130, "", WITHOUT_WORDS)
+
+
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_a_signal_while_a_library_is_half_loaded(number, tmp_path):
+    data = tmp_path / "a.txt"
+    data.write_text("tea\n" * 100)
+    code, out, err = run(number, SWALLOWED, "top", str(data), "--epsilon", "1", "--delta", "1e-8")
+    assert (code, out, err) in ((130, "", "Interrupted.\n"), (130, "", WITHOUT_WORDS))
 
 
 @pytest.mark.parametrize("number", runs.SIGNALS)

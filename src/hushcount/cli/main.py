@@ -82,6 +82,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run a command. Click would take the end of some file inside it for Ctrl-C."""
         try:
+            signals.check()
             return super().invoke(ctx)
         except (KeyboardInterrupt, EOFError) as error:
             failure = error

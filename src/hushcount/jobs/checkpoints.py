@@ -184,9 +184,7 @@ def check_resumable(fingerprint: str) -> None:
         )
 
 
-def check_same(
-    path: Path, stopped: tuple[SavedSketch, Position], fresh: SavedSketch, source: Source
-) -> None:
+def check_same(path: Path, stopped: tuple[SavedSketch, Position], fresh: SavedSketch, source: Source) -> None:
     """Raise unless a stopped run had the same data, column and sketch as this one."""
     sketch, position = stopped
     if position.fingerprint != source.fingerprint:

@@ -150,6 +150,10 @@ def total_noise(budget: Budget, share: float, rows: int) -> DiscreteLaplace:
     _refuse_rho(budget)
     each = _part(budget, share) / rows
     if each < Fraction(LEAST_EPSILON):
-        least = float(rows * Fraction(LEAST_EPSILON) / typed(share))
-        raise ParameterError(f"other needs an epsilon of at least {least:g}, got {budget.epsilon:g}.")
+        least = rows * Fraction(LEAST_EPSILON)
+        if share < SHARE and least < typed(budget.epsilon) * typed(SHARE):
+            smallest = float(least / typed(budget.epsilon))
+            raise ParameterError(f"other_share must be at least {smallest:.3g} here, got {share:g}.")
+        needed = float(least / typed(max(share, SHARE)))
+        raise ParameterError(f"other needs an epsilon of at least {needed:g}, got {budget.epsilon:g}.")
     return DiscreteLaplace(each)

@@ -65,3 +65,7 @@ def test_refusals():
     with pytest.raises(ParameterError) as small:
         total_noise(Budget(1e-6, 1e-6), 0.05, 256)
     assert str(small.value) == "other needs an epsilon of at least 5.12e-06, got 1e-06."
+    for tiny in (1e-12, 1e-320):
+        with pytest.raises(ParameterError) as small:
+            total_noise(Budget(1.0, 1e-8), tiny, 1)
+        assert str(small.value) == f"other_share must be at least 1e-09 here, got {tiny:g}."

@@ -212,8 +212,8 @@ def _started() -> SparkSession:
 def _quiet() -> Iterator[None]:
     """Start Java without our standard output and error.
 
-    Its stack traces quote raw data and never help a reader. At SIGQUIT it lists its threads on standard output,
-    where the table goes.
+    Its stack traces quote raw data and never help a reader. At SIGQUIT it lists its threads on standard
+    output, where the table goes.
     """
     if os.environ.get(DEBUG) == "1":
         yield
