@@ -102,7 +102,7 @@ def key_pairs(release: NoisyThreshold, threshold: int, counts: Sides) -> list[La
 
 
 def independent(release: NoisyThreshold, counts: Sides) -> Bracket:
-    """Bound the divergence of independent noise on each count, published from the threshold on."""
+    """Bound the divergence of independent noise on each count, published if it reaches the threshold."""
     low = hockey_stick(together(key_pairs(release, release.threshold, counts)), release.epsilon)
     return low, low + len(counts[0]) * release.beyond
 

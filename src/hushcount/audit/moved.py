@@ -1,8 +1,9 @@
 """Divergences of counts that change together.
 
-They are counts of many keys, cells, tests of a path, the largest of a domain, rounds of key selection, and
-counts that share a part of their noise. Each is that of data which exist, so it is a lower bound of what a
-mechanism spends; those of many keys and of cells are exact.
+There is a function for counts of many keys, for cells, for the tests on a path of a tree, for the largest
+count of a domain, for rounds of key selection, and for counts that share a part of their noise. Each computes
+the divergence of neighbouring data that can occur, so it is a lower bound on what a mechanism spends; for
+many keys and for cells it is exact.
 """
 
 from __future__ import annotations

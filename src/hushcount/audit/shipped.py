@@ -208,7 +208,7 @@ def _chosen(mechanism: Any) -> Iterator[Spent]:
 
 
 def _total(mechanism: TotalRelease) -> Iterator[Spent]:
-    """A user of one or two keys, new or of some count, who moves the total by as much."""
+    """A user of one or two keys, new or of some count, who changes the total by as much."""
     noise, epsilon = mechanism.table.noise, mechanism.budget.epsilon  # type: ignore[attr-defined]
     for keys, count in product((1, 2), range(1, noise.largest + 3)):
         table = laws.together([laws.merged(geometric_pair(noise, count))] * keys)

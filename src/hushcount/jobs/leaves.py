@@ -124,7 +124,7 @@ class UsersOfNodes(SortedLeaves):
         return NodeCounts(self.hierarchy, self._users.__iter__, moved, self.unit)
 
     def paths(self, rows: UserRows) -> pa.Array:
-        """Return the leaves of whole users, and the level down to which each user has been before."""
+        """Return the leaves of whole users, each with the deepest level whose node the user has already."""
         begins = np.zeros(len(rows.keys), np.bool_)
         begins[rows.starts[:-1]] = True
         leaves = rows.keys.cast(self.hierarchy.leaf_type)
@@ -143,7 +143,7 @@ class UsersOfNodes(SortedLeaves):
 
 @dataclass(frozen=True, slots=True)
 class _Paths(WrappedSource):
-    """A source whose keys are leaves of whole users, each with the level down to which it is known."""
+    """A source whose keys are leaves of whole users, with the deepest level that the user has already."""
 
     source: Source
     sketch: UsersOfNodes

@@ -123,6 +123,7 @@ def _with_rows(parties: tuple[Release, ...]) -> tuple[Release, ...]:
 
 
 def _guarantee(parties: tuple[Release, ...]) -> Guarantee:
+    """Return what holds for a unit that is in the data of one party only."""
     first = parties[0].guarantee
     assumed = dict.fromkeys(text for party in parties for text in party.guarantee.assumptions)
     return Guarantee(

@@ -65,18 +65,18 @@ class Held:
         return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
     def fields(self) -> Fields:
-        """Return what a header says of it."""
+        """Return the header fields that are written."""
         return {"floor": self.floor, "total": self.total, "key_type": type_to_text(self.key_type)}
 
     def arrays(self) -> Arrays:
-        """Return the arrays that are written of it."""
+        """Return the arrays that are written."""
         if self.keys is None:
             return entry_arrays(NO_ENTRIES)
         return entry_arrays(Entries(_trimmed(to_kernel(self.keys, self.keys.type)), self.counts))
 
     @classmethod
     def from_contents(cls, contents: Contents, counters: int) -> Held:
-        """Return what was written; raise ValueError if that describes nothing."""
+        """Return what was written; raise ValueError if it cannot have been."""
         fields, entries = contents.fields, entries_from(contents.arrays)
         kind, counts = type_from_text(fields["key_type"]), entries.counts
         floor, total = fields["floor"], fields["total"]

@@ -86,7 +86,7 @@ class KeySelection(Mechanism[KeySets, KeyList]):
         return KeyForecast(0, tail, tail)
 
     def draw(self, shape: KeySets, bits: Bits) -> KeyList:
-        """Publish keys round by round; a key that leaves, leaves the sets of all users."""
+        """Publish keys round by round; a key that is dropped is dropped from the sets of all users."""
         import pyarrow as pa
 
         found: list[pa.Array] = []
@@ -148,7 +148,7 @@ class _Rounds(KeySelection):
 
 
 class KeySips(_Rounds):
-    """Two rounds; published keys leave all sets after the first (DP-SIPS).
+    """Two rounds; published keys are dropped from all sets after the first (DP-SIPS).
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one user.
@@ -168,7 +168,7 @@ class KeySips(_Rounds):
 
 
 class SteeredSelection(_Rounds):
-    """Two rounds; published keys and keys without hope leave all sets after the first.
+    """Two rounds; after the first, published keys and keys far below the threshold are dropped from all sets.
 
     Theorem: (epsilon, delta)-DP.
     Neighbours: add or remove one user.

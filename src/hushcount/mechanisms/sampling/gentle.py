@@ -1,6 +1,6 @@
 """Closed-form output distributions for counts whose sampling probability varies slowly.
 
-There a row depends on the probabilities of three counts alone, so a draw costs neither a walk nor a window.
+There a row depends on the probabilities of three counts alone, so rows before it need not be computed.
 Proof: docs/proofs/sampling/sample.md, section 8.
 """
 
