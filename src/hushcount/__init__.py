@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hushcount import engines, errors, ldp, testing
     from hushcount.audit.check import Audit, audit
+    from hushcount.jobs.linear.heavy import heavy_hitters
     from hushcount.jobs.linear.tracked import tracked_sketch
     from hushcount.jobs.oracle import oracle
     from hushcount.jobs.release import release
@@ -56,6 +57,7 @@ _PLACES = {
     "UserMisraGries": "hushcount.sketches.users:UserMisraGries",
     "add_releases": "hushcount.releases.added:add_releases",
     "audit": "hushcount.audit.check:audit",
+    "heavy_hitters": "hushcount.jobs.linear.heavy:heavy_hitters",
     "keys": "hushcount.jobs.keys:keys",
     "load": "hushcount.sketches.kinds:load",
     "oracle": "hushcount.jobs.oracle:oracle",
@@ -91,6 +93,7 @@ __all__ = [
     "audit",
     "engines",
     "errors",
+    "heavy_hitters",
     "keys",
     "ldp",
     "load",

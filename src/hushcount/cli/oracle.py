@@ -21,6 +21,7 @@ Example:
   hushcount oracle searches.parquet --column query --epsilon 1 --delta 1e-8 --output oracle.hc
   hushcount oracle query oracle.hc tea "green tea"
   hushcount oracle query oracle.hc --keys keys.txt
+  hushcount oracle heavy oracle.hc keys.txt --threshold 1000
 """
 BUILD = "build"
 OUTPUT = options.text("--output -o PATH", "The oracle file to write.", required=True)
@@ -122,6 +123,34 @@ def query(
         show.print_json({"hushcount": 1, "kind": "answers", **_described(found), "rows": rows_plain(table)})
         return
     show.print_tsv(table)
+
+
+@oracle.command(short_help="List the frequent ones of some candidates.")
+@click.argument("oracle")
+@click.argument("candidates")
+@options.whole("--threshold T", "List every candidate with a true count of at least T.")
+@options.real("--share S", "Or every one with more than this share of --max-events, such as 0.001.")
+@options.MAX_EVENTS
+@options.CONFIDENCE
+@options.JSON
+def heavy(oracle: str, candidates: str, style: str | None, **values: object) -> None:
+    """List the keys of the file CANDIDATES (one per line, - for standard input) that are frequent in ORACLE.
+
+    It costs no privacy. The candidates must be public, or published before: keys taken from the
+    raw data would be revealed.
+    """
+    from hushcount.jobs.linear.heavy import heavy_hitters
+    from hushcount.releases.oracle import Oracle
+    from hushcount.releases.stored.documents import rows_plain
+
+    found = Oracle.load(oracle)
+    listed = heavy_hitters(found, _typed(_lines(candidates), found.key_type), **values)  # type: ignore[arg-type]
+    if style == "json":
+        said = {"statements": list(listed.sentences), "rows": rows_plain(listed.table)}
+        show.print_json({"hushcount": 1, "kind": "heavy-hitters", **_described(found), **said})
+        return
+    show.print_tsv(listed.table)
+    show.say(("Accuracy", listed.sentences))
 
 
 @oracle.command(epilog=options.VERBS, short_help="Add up oracles that share their hash functions.")

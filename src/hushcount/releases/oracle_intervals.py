@@ -45,6 +45,15 @@ def oracle_interval(
     return below, above
 
 
+def least_answer(hashing: RowHash, parts: Sequence[Guarantee], failure: float) -> int:
+    """Return how far an answer of Count-Min lies below the truth at most: by noise, as other keys only add.
+
+    `failure` is the probability that it lies further below.
+    """
+    far = math.log(2 * hashing.depth * len(parts) / failure)
+    return sum(_largest_noise(promise, far) for promise in parts)
+
+
 def _largest_noise(promise: Guarantee, far: float) -> int:
     """Return what one noise stays within, except with probability exp(-far)."""
     parameters = promise.parameters
