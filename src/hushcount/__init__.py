@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hushcount.jobs.sample import sample
     from hushcount.jobs.top import top
     from hushcount.jobs.tree import tree
+    from hushcount.jobs.trees.raw import exact_tree
     from hushcount.jobs.trust.ledger import BudgetLedger as Ledger
     from hushcount.jobs.trust.plan import plan
     from hushcount.jobs.trust.verify import verify
@@ -57,6 +58,7 @@ _PLACES = {
     "UserMisraGries": "hushcount.sketches.users:UserMisraGries",
     "add_releases": "hushcount.releases.added:add_releases",
     "audit": "hushcount.audit.check:audit",
+    "exact_tree": "hushcount.jobs.trees.raw:exact_tree",
     "heavy_hitters": "hushcount.jobs.linear.heavy:heavy_hitters",
     "keys": "hushcount.jobs.keys:keys",
     "load": "hushcount.sketches.kinds:load",
@@ -93,6 +95,7 @@ __all__ = [
     "audit",
     "engines",
     "errors",
+    "exact_tree",
     "heavy_hitters",
     "keys",
     "ldp",

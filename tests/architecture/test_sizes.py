@@ -22,6 +22,8 @@ ONE_CALL = {
     "jobs/sample.py:sample",
     "jobs/keys.py:keys",
     "jobs/oracle.py:oracle",
+    "jobs/linear/heavy.py:heavy_hitters",
+    "jobs/trees/raw.py:exact_tree",
     "jobs/release.py:release",
     "jobs/linear/tracked.py:tracked_sketch",
     "jobs/trust/ledger.py:init",

@@ -1,0 +1,1 @@
+"""Trees beside those that are released."""
