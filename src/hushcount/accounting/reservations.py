@@ -16,6 +16,8 @@ from hushcount.accounting.runs import (
     PAID,
     PROTECTED,
     REFUSED,
+    ROW,
+    ROWS,
     TAKEN_OVER,
     USER,
     USER_WINDOW,
@@ -38,15 +40,14 @@ OTHER_DATA = (
     "Run {} was answered from other data: the files have changed since. For an answer from the new data give"
     " it a run_id of its own, or again=True, which spends again."
 )
-# How a release that protects something else can be charged; the others are of rows of a query.
+# How a release that protects something else can be charged.
+BY_QUERY = "; read the data by a query, with sql"
 WAYS_OUT = {
     EVENT: "; protect users, with max_keys given with user",
     USER: "; `hushcount ledger init --unit user` makes a dataset for it",
+    ROW: ", because a query may repeat an event; `hushcount ledger init --unit result-row` makes a dataset"
+    " for rows of queries, or protect users, with max_keys given with user",
 }
-REPEATED = (
-    ", because a query may repeat an event; protect users, with max_keys given with user, or write the rows"
-    " to a file if each is one event"
-)
 OTHER_CLOCK = (
     "The windows of dataset {name} are told by column {known[0]}, in {known[1]} where a time has no zone. By"
     " another column or zone a row could be in two windows that seem apart, so those cannot be used; without"
@@ -106,12 +107,13 @@ def _find(book: Book, plan: RunPlan) -> tuple[str, StoredRun | None]:
 
 def _check_unit(book: Book, plan: RunPlan) -> None:
     """Raise unless a release protects what the dataset protects."""
-    asked = USER_WINDOW if book.unit == USER_WINDOW and plan.unit == USER else plan.unit
-    if asked != book.unit:
+    kind = ROW if plan.unit in ROWS else plan.unit
+    if (USER_WINDOW if book.unit == USER_WINDOW and kind == USER else kind) != book.unit:
         protected = PROTECTED[book.unit].format(cell=book.cell)
+        way_out = BY_QUERY if (book.unit, kind) == (ROW, EVENT) else WAYS_OUT[kind]
         raise LedgerError(
             f"Dataset {book.name} protects {protected}. A release that protects one {plan.unit} cannot be"
-            f" added up with its others{WAYS_OUT.get(plan.unit, REPEATED)}."
+            f" added up with its others{way_out}."
         )
     if book.unit == USER_WINDOW:
         check_cells(plan.window, str(book.cell))

@@ -9,12 +9,15 @@ from hushcount.accounting.charges import Event
 from hushcount.accounting.decimals import text
 from hushcount.accounting.windows import TimeWindow
 from hushcount.errors import ParameterError
+from hushcount.privacy import RESULT_ROW, STREAM_ROW
 
-EVENT, USER, USER_WINDOW = "event", "user", "user-window"
-UNITS = (EVENT, USER, USER_WINDOW)
+EVENT, ROW, USER, USER_WINDOW = "event", "result-row", "user", "user-window"
+UNITS = (EVENT, ROW, USER, USER_WINDOW)
+ROWS = (RESULT_ROW.name, STREAM_ROW.name)  # the units of a release that a dataset of result rows takes
 # What is protected, in words.
 PROTECTED = {
     EVENT: "one event",
+    ROW: "one row of the result of each query",
     USER: "one user with all of their rows, over all windows",
     USER_WINDOW: "the rows of one user in one cell of {cell}",
 }
@@ -41,7 +44,7 @@ class RunPlan:
     question : str
         The hash of all that changes the distribution of the answer.
     unit : str
-        "event" or "user": what the release protects.
+        The name of what the release protects, such as "event" or "user".
     event : Event
         What it costs.
     run_id : str, optional

@@ -250,9 +250,33 @@ def test_units_are_not_mixed(spent, location):
     row = RunPlan("q", "row of the SQL result", Event.of("0.1", "1e-8"), run_id="q")
     assert refused(spent.reserve, "searches", row) == (
         "Dataset searches protects one event. A release that protects one row of the SQL result cannot be"
-        " added up with its others, because a query may repeat an event; protect users, with max_keys given"
-        " with user, or write the rows to a file if each is one event."
+        " added up with its others, because a query may repeat an event; `hushcount ledger init --unit"
+        " result-row` makes a dataset for rows of queries, or protect users, with max_keys given with user."
     )
+    Ledger(location).init("results", Filter.fixed(1, "1e-6"), "result-row")
+    assert refused(spent.reserve, "results", plan()) == (
+        "Dataset results protects one row of the result of each query. A release that protects one event"
+        " cannot be added up with its others; read the data by a query, with sql."
+    )
+    assert refused(spent.reserve, "results", user) == (
+        "Dataset results protects one row of the result of each query. A release that protects one user"
+        " cannot be added up with its others; `hushcount ledger init --unit user` makes a dataset for it."
+    )
+    assert spent.reserve("results", row).answer is None
+    lazy = RunPlan("r", "row of the result", Event.of("0.1", "1e-8"), run_id="r")
+    assert spent.reserve("results", lazy).answer is None
+    assert state(location, "results")["spent"]["epsilon"] == "0.2"
+
+
+def test_rows_of_results_are_charged_by_window(location):
+    made = Ledger(location)
+    made.init("results", Filter.fixed(1, "1e-6"), "result-row")
+    for day in ("2026-11-15", "2026-11-16"):
+        asked = RunPlan(
+            day, "row of the SQL result", Event.of("0.6", "1e-8"), source="f", window=TimeWindow.parse(day)
+        )
+        made.reserve("results", asked)
+    assert state(location, "results")["spent"]["epsilon"] == "0.6"
 
 
 def test_a_schedule_is_charged_once(spent, location):
@@ -313,7 +337,7 @@ def test_a_dataset_has_one_first_budget(spent, location):
     [
         (("", "event"), "dataset must be a name of 1 to 200 printable characters."),
         (("a\nb", "event"), "dataset must be a name of 1 to 200 printable characters."),
-        (("a", "person"), "unit must be one of event, user, user-window, got person."),
+        (("a", "person"), "unit must be one of event, result-row, user, user-window, got person."),
         (("a", "user-window"), 'cell is needed for unit="user-window", such as 1d, and for no other unit.'),
         (("a", "user", "1d"), 'cell is needed for unit="user-window", such as 1d, and for no other unit.'),
         (("a", "user-window", "1x"), "cell must be a length such as 6h, 1d or 1w, got 1x."),

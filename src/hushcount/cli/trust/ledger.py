@@ -16,7 +16,7 @@ Example:
   hushcount ledger history spent.db --dataset searches
   hushcount ledger verify spent.db
 """
-UNITS = ("event", "user", "user-window")
+UNITS = ("event", "result-row", "user", "user-window")
 LEDGER = click.argument("ledger", envvar="HUSHCOUNT_LEDGER")
 DATASET = text("--dataset NAME", "The data that the budget is for.", required=True)
 EPSILON = text("--epsilon E", "Limit on the privacy loss of all releases together, such as 1.")
@@ -30,7 +30,8 @@ SLACK = text(
 PROTECTED = (
     choice(
         "--unit",
-        "What is protected: one event, one user, or the rows of one user in one cell of time.",
+        "What is protected: one event, one row of the result of each query (--sql), one user, or the rows of"
+        " one user in one cell of time.",
         UNITS,
         default=UNITS[0],
     ),

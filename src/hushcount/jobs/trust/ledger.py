@@ -132,8 +132,9 @@ class BudgetLedger:
         slack : str, int, float or Decimal, optional
             The part of delta that pays for composing many releases: half of it, unless given; 0 suits a few
             large releases.
-        unit : {"event", "user", "user-window"}
-            What is protected: one event, one user, or the rows of one user in one cell of time.
+        unit : {"event", "result-row", "user", "user-window"}
+            What is protected: one event, one row of the result of each query, one user, or the rows of one
+            user in one cell of time.
         cell : str, optional
             The length of a cell for "user-window", such as "1d" (the default), "6h" or "1w".
         time_zone : str, optional
