@@ -15,6 +15,7 @@ from tests.soak import runs
 from tests.soak.runs import facts
 
 import hushcount as hc
+from hushcount.jobs.choices import SketchSize
 from hushcount.jobs.request import Request
 from hushcount.jobs.sketch_files import write_sketch
 
@@ -23,6 +24,7 @@ ROWS = 1_000_000
 PROGRAM = """
 import sys
 from hushcount.jobs import checkpoints
+from hushcount.jobs.choices import SketchSize
 from hushcount.jobs.request import Request
 from hushcount.jobs.sketch_files import write_sketch
 checkpoints.SECONDS = 0.0
@@ -30,7 +32,7 @@ def progress(done, size):
     print("batch", flush=True)
     if len(sys.argv) > 1:
         sys.stdin.readline()
-write_sketch(Request("a.parquet", "item"), "out.hc", counters=300, checkpoint="run.hc", progress=progress)
+write_sketch(Request("a.parquet", "item"), "out.hc", size=SketchSize(counters=300), checkpoint="run.hc", progress=progress)
 """
 
 
@@ -67,9 +69,8 @@ def test_killed_and_continued():
     rest = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert not os.path.exists("run.hc")
     batches = []
-    write_sketch(
-        Request("a.parquet", "item"), "whole.hc", counters=300, progress=lambda *_: batches.append("batch")
-    )
+    size = SketchSize(counters=300)
+    write_sketch(Request("a.parquet", "item"), "whole.hc", size=size, progress=lambda *_: batches.append(1))
     assert 0 < len(rest.stdout.splitlines()) < len(batches)
     assert facts("out.hc") == facts("whole.hc")
 

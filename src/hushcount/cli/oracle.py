@@ -81,17 +81,15 @@ def build(style: str | None, **values: object) -> None:
 
     The oracle contains only noisy cells and public parameters: it may be published.
     It protects one event, not one person; with --user and --max-keys it counts and protects
-    users, by count-min.
+    users, by count-min. FILE may also be a sketch file of kind count-min or count-sketch.
     """
-    from hushcount.jobs.oracle import oracle_job
-    from hushcount.jobs.run import run
-    from hushcount.jobs.trust.dry_run import DryRun, dry_run
+    from hushcount.jobs.oracle import oracle_of
+    from hushcount.jobs.trust.dry_run import DryRun
     from hushcount.releases.views.page import oracle_page
 
     signals.leaves(signals.NOTHING)
     with show.progress_bar() as progress:
-        job = oracle_job(options.data(values) | {"progress": progress})
-        made = dry_run(*job) if values["dry_run"] else run(*job)
+        made = oracle_of(options.data(values) | {"progress": progress})
     if isinstance(made, DryRun):
         show.show_dry_run(made, style)
         return
@@ -158,7 +156,7 @@ def heavy(oracle: str, candidates: str, style: str | None, **values: object) -> 
 @OUTPUT
 def merge(oracles: tuple[str, ...], output: str) -> None:
     """Add up ORACLES of which one was made --like the other: counts add up, and so does the noise."""
-    from hushcount.jobs.sketch_files import merge_oracles
+    from hushcount.jobs.linear.oracle_files import merge_oracles
     from hushcount.releases.views.page import oracle_page
 
     show.show_page(oracle_page(merge_oracles(list(oracles), output), headed=False))

@@ -6,13 +6,16 @@ import click
 
 from hushcount import signals
 from hushcount.cli import options, show
-from hushcount.jobs.choices import USER_KINDS
+from hushcount.jobs.choices import KINDS, SKETCHES
 
 SKETCH = """\b
 Example:
   hushcount sketch monday.parquet --column query -o monday.hc
   hushcount sketch monday.parquet --column query --user account --max-keys 8 -o monday.hc
   hushcount release monday.hc --epsilon 1 --delta 1e-8
+  hushcount sketch flows.parquet --column source --kind hierarchy --hierarchy ipv4/8 -o flows.hc
+  hushcount sketch monday.parquet --column query --kind count-min -o cells.hc
+  hushcount oracle cells.hc --epsilon 1 -o oracle.hc
 """
 MERGE = f"""\b
 Example:
@@ -37,30 +40,42 @@ INSPECT = """\b
 Example:
   hushcount inspect monday.hc
 """
-KIND = options.choice(
-    "--kind",
-    "How to count; the memory of exact counts grows with the keys, and user-misra-gries needs --user.",
-    USER_KINDS,
-    default=USER_KINDS[0],
+SIZE = (
+    options.choice(
+        "--kind",
+        "How to count. The memory of exact counts grows with the keys; user-misra-gries needs --user,"
+        " hierarchy needs --hierarchy; count-min and count-sketch are for `hushcount oracle`.",
+        SKETCHES,
+        default=KINDS[0],
+    ),
+    options.whole("--counters K", "Counters kept in memory (131072; of a hierarchy 16384 for each level)."),
+    options.text("--hierarchy -H H", "With --kind hierarchy: the tree, as for `hushcount tree`."),
+    options.whole("--height N", "Height of a parent table, if it is known."),
+    options.whole("--depth ROWS", "Rows of cells of count-min and count-sketch (5)."),
+    options.whole("--width CELLS", "Their cells per row, a power of two (65536)."),
+    options.text("--like FILE", "Take over the hash functions of this sketch or oracle, to merge with it."),
 )
 OUTPUT = options.text("--output -o PATH", "The sketch file to write.", required=True)
 
 
 @click.command(epilog=SKETCH)
-@options.options(options.FILE, *options.SOURCE, *options.BOUNDED, options.COUNTERS, KIND)
+@options.options(options.FILE, *options.SOURCE, *options.BOUNDED, *SIZE)
 @options.options(options.CHECKPOINT, OUTPUT)
-def sketch(output: str, kind: str, counters: int, checkpoint: str | None, **values: object) -> None:
+def sketch(output: str, checkpoint: str | None, **values: object) -> None:
     """Count the keys of FILE into a sketch file, without noise.
 
     The sketch file is raw data: it is written for its owner only (0600) and must not be published.
     A public bound on the number of events is for the release, which checks it.
     """
+    from hushcount.jobs.choices import SketchSize
+    from hushcount.jobs.settings import taken
     from hushcount.jobs.sketch_files import sketch_request, write_sketch
 
-    request = sketch_request(options.data(values), kind)
+    size = taken(SketchSize, values)
+    request = sketch_request(options.data(values), size.kind)
     signals.leaves(signals.NOTHING)
     with show.progress_bar() as progress:
-        write_sketch(request, output, kind=kind, counters=counters, checkpoint=checkpoint, progress=progress)
+        write_sketch(request, output, size=size, checkpoint=checkpoint, progress=progress)
     show.warn(f"{output} is raw data, not a release: do not publish it.")
 
 
@@ -128,7 +143,8 @@ def inspect(sketch: str, as_json: bool) -> None:
     A sketch is raw data, and so is its description: neither is private. No key is shown. An oracle
     may be published.
     """
-    from hushcount.jobs.sketch_files import inspect_oracle, inspect_sketch, is_oracle
+    from hushcount.jobs.linear.oracle_files import inspect_oracle
+    from hushcount.jobs.sketch_files import inspect_sketch, is_oracle
 
     kind = "oracle" if is_oracle(sketch) else "sketch"
     facts = inspect_oracle(sketch) if kind == "oracle" else inspect_sketch(sketch)

@@ -127,6 +127,17 @@ def read(source: Source, what: str = "sketch") -> Contents:
     return fitted(name, lambda: _contents(data))
 
 
+def is_container(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a file that begins like one of hushcount; what cannot be read is none."""
+    try:
+        if not os.path.isfile(path):  # reading from a pipe would take its bytes away
+            return False
+        with open(path, "rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
+
+
 def name_of(source: Source, what: str = "sketch") -> str:
     """Return how messages call a source: its path, or "The sketch" for bytes."""
     return f"The {what}" if isinstance(source, bytes) else str(source)

@@ -6,10 +6,14 @@ It is light, so that the help of the program can list it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
 from hushcount.sources.formats import registry
+
+if TYPE_CHECKING:
+    from hushcount.files.atomic import PathLike
 
 FORMATS = registry.FORMATS
 KINDS = ("space-saving", "misra-gries", "exact")  # of sketches that count a stream of events
@@ -20,6 +24,10 @@ ON_BAD = ("drop", "fail")
 SCHEMES = ("pps", "ppswor")
 SELECTIONS = ("steered", "sips", "weighted")  # how weights of users are spread over keys
 CELLS = ("count-min", "count-sketch")
+HIERARCHY = "hierarchy"  # a sketch of every level of a tree
+SKETCHES = (*USER_KINDS, *CELLS, HIERARCHY)
+DEPTH, WIDTH = 5, 1 << 16  # rows of cells, and cells in a row
+LEVEL_COUNTERS = 16384  # for each level of a tree
 SHARDS = 64
 PER_SHARD = 16384  # of each shard; all shards come to the driver
 LARGEST_SHARDS = 1 << 16
@@ -81,3 +89,43 @@ class Partitioning:
         """Return the rule in words."""
         rule = "user" if self.user else "row id" if self.row_id else self.by or "key"
         return f"Rows are assigned to {self.shards} shards by a keyed hash of their {rule}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SketchSize:
+    """The kind of a sketch that is written to a file, and its size: what is not given has a default.
+
+    `hierarchy` and `height` are for the sketch of a tree; `depth` and `width` for sketches of cells, or
+    `like`, a file whose kind, size and hash functions are taken over, so that the two can be merged.
+    """
+
+    kind: str = KINDS[0]
+    counters: int | None = None
+    hierarchy: str | None = None
+    height: int | None = None
+    depth: int | None = None
+    width: int | None = None
+    like: PathLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in SKETCHES:
+            raise ParameterError(f"kind must be one of {', '.join(SKETCHES)}, got {self.kind}.")
+        for name in ("hierarchy", "height"):
+            self._only_for(name, (HIERARCHY,))
+        for name in ("depth", "width", "like"):
+            self._only_for(name, CELLS)
+        self._only_for("counters", (*USER_KINDS, HIERARCHY))
+        if self.kind == HIERARCHY and self.hierarchy is None:
+            raise ParameterError("kind hierarchy needs hierarchy, such as ipv4/8.")
+        if self.like is not None and (self.depth, self.width) != (None, None):
+            raise ParameterError("like gives depth and width; give one or the other.")
+
+    def _only_for(self, name: str, kinds: tuple[str, ...]) -> None:
+        """Raise if a size is given that this kind of sketch does not have."""
+        if getattr(self, name) is not None and self.kind not in kinds:
+            raise ParameterError(f"{name} cannot be combined with kind {self.kind}.")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether what the sketch holds depends on the order of rows."""
+        return self.kind not in ("exact", *CELLS)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 import pyarrow as pa
 
-from hushcount.accounting.runs import RunPlan
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, check_writable
 from hushcount.jobs.checkpoints import Origin
+from hushcount.jobs.choices import DEPTH, WIDTH
+from hushcount.jobs.linear.counted import CountedCells
+from hushcount.jobs.linear.oracle_files import written
 from hushcount.jobs.linear.weighed import count_weighed
 from hushcount.jobs.request import Progress, Request, kept_sentence
-from hushcount.jobs.run import Ask, Run, Running, drawn
+from hushcount.jobs.run import Ask, Run, Running
 from hushcount.jobs.settings import Settings, oracle_budget, taken
-from hushcount.jobs.sketch_files import written
-from hushcount.jobs.trust.dry_run import dry_sketch, run_or_rehearse
-from hushcount.jobs.trust.spending import Recorded
+from hushcount.jobs.trust.dry_run import run_or_rehearse
 from hushcount.jobs.users import UserSettings
 from hushcount.keys.arrays import held_as
 from hushcount.keys.columns import KeyColumns
@@ -34,7 +33,6 @@ from hushcount.sketches.cells import LinearSketch
 from hushcount.sketches.linear import CountMin, CountSketch
 from hushcount.sketches.users import UserCountMin
 
-DEPTH, WIDTH = 5, 1 << 16
 DECLARED = {"int": pa.int64(), "text": pa.string()}
 CELL = "count is a number of users. A user with several keys in one cell counts once there."
 NO_KEYS = (
@@ -83,7 +81,8 @@ def oracle(
     Parameters
     ----------
     data : path, frame, array, iterable or sketch, optional
-        What to count, as for `top`; or a CountMin or CountSketch that was made with `max_weight`.
+        What to count, as for `top`; or a CountMin or CountSketch that was made with `max_weight`, or a file
+        of one.
     epsilon : float, optional
         Limit on the privacy loss, such as 1; smaller is more private and noisier.
     delta : float, optional
@@ -139,20 +138,17 @@ def oracle(
 
 def oracle_of(values: Mapping[str, object]) -> Oracle:
     """Do what the parameters of `oracle` ask for."""
-    data = values["data"]
-    if isinstance(data, LinearSketch):
-        delta = 0.0 if values["delta"] is None else values["delta"]
-        settings, request = taken(OracleSettings, values, delta=delta), taken(Request, values)
-        given = (request.column, request.format, request.sql, request.user, request.weight, settings.like)
-        if any(given) or settings.stated():
-            raise ParameterError("a sketch has its own kind, size, hash key and keys; give only the budget.")
-        if data.key_type is None:
-            raise DataError(NO_KEYS)
-        if values.get("dry_run"):
-            noisy, plan = _planned(data, request, settings)
-            return cast("Oracle", dry_sketch(noisy, settings, request.preview(plan), data.unit))
-        return settings.finished(_released(data, request, settings))
-    return run_or_rehearse(oracle_job(values), values)
+    counted = CountedCells.of(values["data"])
+    if counted is None:
+        return run_or_rehearse(oracle_job(values), values)
+    delta = 0.0 if values["delta"] is None else values["delta"]
+    settings, request = taken(OracleSettings, values, delta=delta), taken(Request, values)
+    given = (request.column, request.format, request.sql, request.user, request.weight, settings.like)
+    if any(given) or settings.stated():
+        raise ParameterError("a sketch has its own kind, size, hash key and keys; give only the budget.")
+    if counted.sketch.key_type is None:
+        raise DataError(NO_KEYS)
+    return counted.oracle(request, settings, dry=bool(values.get("dry_run")))
 
 
 def oracle_job(values: Mapping[str, object]) -> tuple[OracleAsk, Running]:
@@ -168,23 +164,6 @@ def oracle_job(values: Mapping[str, object]) -> tuple[OracleAsk, Running]:
         return OracleAsk(replace(request, ordered=False), settings, sketch), running
     request = replace(request.of_users(users, running.progress), ordered=False, with_users=True)
     return OracleAsk(request, settings, settings.of_users(request.unit.rows)), running.of_users()
-
-
-def _released(sketch: LinearSketch, request: Request, settings: OracleSettings) -> Oracle:
-    """Return the oracle of a sketch that the caller has counted."""
-    noisy, plan = _planned(sketch, request, settings)
-    recorded: Recorded[Oracle] = request.reserve(plan)
-    return recorded.stored() or recorded.drawn(lambda: drawn(noisy, sketch.shape()))
-
-
-def _planned(
-    sketch: LinearSketch, request: Request, settings: OracleSettings
-) -> tuple[NoisyCells, RunPlan | None]:
-    """Return the mechanism for a sketch that the caller has counted, and what it asks of the ledger."""
-    shape = sketch.shape()
-    sizes = CellSizes(sketch.kind, sketch.depth, shape.max_weight or 1)  # without a bound it is refused
-    noisy = NoisyCells(settings.budget, sizes=sizes)
-    return noisy, request.planned_sketch(noisy.event(), sketch.unit, (noisy.name, sizes, repr(shape.hashing)))
 
 
 @dataclass(frozen=True, kw_only=True)

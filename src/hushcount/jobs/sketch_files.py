@@ -1,9 +1,10 @@
-"""Files of sketches and oracles as a job: write, merge, release, look at."""
+"""Files of sketches as a job: write, merge, release, look at."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,10 +13,20 @@ from hushcount.errors import DataError, NotProvedError, ParameterError
 from hushcount.files.atomic import PathLike, check_writable, refuse_same
 from hushcount.files.container import ORACLE, read
 from hushcount.files.fingerprint import check_disjoint, content_digest
+from hushcount.hierarchies.base import good_leaves
 from hushcount.jobs.checkpoints import NOWHERE, Origin, Position
-from hushcount.jobs.choices import KINDS, USER_KINDS
+from hushcount.jobs.choices import (
+    CELLS,
+    DEPTH,
+    HIERARCHY,
+    KINDS,
+    LEVEL_COUNTERS,
+    USER_KINDS,
+    WIDTH,
+    SketchSize,
+)
 from hushcount.jobs.release import Released, as_drawn, shape_of
-from hushcount.jobs.request import Progress, Request, kept_sentence
+from hushcount.jobs.request import AskedHierarchy, Progress, Request, kept_sentence, with_columns
 from hushcount.jobs.run import Run, Running, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
 from hushcount.jobs.trust.spending import Spending
@@ -42,19 +53,23 @@ def write_sketch(
     request: Request,
     output: PathLike,
     *,
-    kind: str = "space-saving",
-    counters: int = COUNTERS,
+    size: SketchSize = SketchSize(),  # noqa: B008
     checkpoint: PathLike | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Count the keys of `request` into a sketch file. The file is raw data (0600), not a release."""
-    sketch = _empty(request, kind, counters)
+    sketch = _empty(request, size)
+    request = replace(request, ordered=size.ordered)
+    if isinstance(sketch, HierarchySketch):
+        request = with_columns(request, sketch.hierarchy)
     if request.bound is not None:
         Running(checkpoint=checkpoint).of_users()  # refuses one
         request, progress = replace(request, progress=progress), None
     check_writable(output)
     with signals.handled():
         run = open_run(request, sketch, checkpoint, [output])
+        if isinstance(sketch, HierarchySketch) and request.on_bad == "fail":
+            run.look = partial(good_leaves, sketch.hierarchy, on_bad="fail")
         run.count(progress)
         with signals.held():
             counted = cast("SavedSketch", run.sketch)
@@ -68,16 +83,37 @@ def sketch_request(values: Mapping[str, object], kind: str) -> Request:
     users, request = taken(UserSettings, values), taken(Request, values)
     if users.user is None:
         return request
+    if kind not in USER_KINDS:
+        raise ParameterError(
+            f"kind {kind} cannot be combined with user: a sketch file of users is {', '.join(USER_KINDS)}."
+        )
     return replace(request.of_users(users), with_users=kind not in KINDS)
 
 
-def _empty(request: Request, kind: str, counters: int) -> SavedSketch:
+def _empty(request: Request, size: SketchSize) -> SavedSketch:
     """Return an empty sketch of a kind that can count what is asked for."""
-    if kind not in USER_KINDS or kind in KINDS:
-        return new_sketch(kind, counters)
+    if size.kind in CELLS:
+        return _cells(size)
+    if size.kind == HIERARCHY:
+        hierarchy = AskedHierarchy(cast("str", size.hierarchy), size.height).parsed
+        return HierarchySketch(hierarchy, size.counters or LEVEL_COUNTERS)
+    counters = COUNTERS if size.counters is None else size.counters
+    if size.kind in KINDS:
+        return new_sketch(size.kind, counters)
     if request.bound is None:
-        raise ParameterError(f"kind {kind} counts users, so it needs user, a column.")
-    return kinds.new(kind, counters=counters)
+        raise ParameterError(f"kind {size.kind} counts users, so it needs user, a column.")
+    return kinds.new(size.kind, counters=counters)
+
+
+def _cells(size: SketchSize) -> LinearSketch:
+    """Return an empty sketch of cells for events of weight 1, with a fresh hash key or that of another."""
+    if size.like is None:
+        depth, width = size.depth or DEPTH, size.width or WIDTH
+        return cast("LinearSketch", kinds.new(size.kind, depth=depth, width=width, max_weight=1))
+    other = Oracle.load(size.like) if is_oracle(size.like) else kinds.load(size.like)
+    if not isinstance(other, Oracle | LinearSketch) or other.hashing.kind != size.kind:
+        raise ParameterError(f"like must be a sketch or oracle of kind {size.kind}.")
+    return cast("type[LinearSketch]", kinds.KINDS[size.kind]).with_hash(other.hashing, max_weight=1)
 
 
 def _finished_position(run: Run, request: Request) -> Position:
@@ -115,7 +151,7 @@ def merge_sketches(paths: Sequence[PathLike], output: PathLike) -> str:
 
 def _opened_together(paths: Sequence[PathLike]) -> tuple[list[SavedSketch], Origin, tuple[str, ...]]:
     """Return sketches of the same columns and unit, where they came from, and what must be assumed."""
-    opened = [_finished(path) for path in paths]
+    opened = [finished(path) for path in paths]
     sketches, origins = [sketch for sketch, _, _ in opened], [origin for _, origin, _ in opened]
     assumed = check_disjoint([(str(path), data) for path, (_, _, data) in zip(paths, opened, strict=True)])
     first = origins[0]
@@ -182,7 +218,7 @@ def _shape(sketch: Sketch | list[Sketch]) -> Shape:
     return ExactCounts([(counts.keys, counts.counts)], sketch.unit.rows, sketch.unit)
 
 
-def _finished(path: PathLike) -> tuple[SavedSketch, Origin, str]:
+def finished(path: PathLike) -> tuple[SavedSketch, Origin, str]:
     """Return the sketch of a finished run, where it came from, and the fingerprint of its data."""
     sketch, position = _opened(path)
     if position is None:
@@ -215,20 +251,6 @@ def inspect_sketch(path: PathLike) -> dict[str, object]:
     }
 
 
-def inspect_oracle(path: PathLike) -> dict[str, object]:
-    """Describe an oracle file, which may be published."""
-    oracle = Oracle.load(path)
-    return {
-        "kind": f"oracle of {oracle.hashing.kind}",
-        "depth": oracle.hashing.depth,
-        "width": oracle.hashing.width,
-        "key_type": str(oracle.key_type),
-        "privacy": oracle.guarantee.statement(),
-        "notes": oracle.notes,
-        "size": Path(path).stat().st_size,
-    }
-
-
 def is_oracle(path: PathLike) -> bool:
     """Return whether a file is an oracle; raise if it is no file of hushcount."""
     return read(path).kind == ORACLE
@@ -240,25 +262,3 @@ def _error_bound(sketch: SavedSketch) -> int | None:
         return int(sketch.error_bound)
     except NotProvedError:
         return None
-
-
-def merge_oracles(paths: Sequence[PathLike], output: PathLike | None = None) -> Oracle:
-    """Add up oracle files that have the same hash key, and write the sum to `output` if it is given."""
-    if output is not None:
-        check_writable(output)
-    refuse_same([output], paths)
-    if len(paths) < 2:
-        raise ParameterError("merge needs at least two oracles.")
-    first, *others = [Oracle.load(path) for path in paths]
-    for other in others:
-        first = first.merge(other)
-    return written(first, output)
-
-
-def written(made: Oracle, output: PathLike | None, report: PathLike | None = None) -> Oracle:
-    """Return an oracle that has been written, and described, if that is asked for."""
-    if output is not None:
-        made.save(output)
-    if report is not None:
-        made.report(report)
-    return made

@@ -10,6 +10,7 @@ from typing import cast
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.hierarchies.base import Hierarchy, good_leaves
+from hushcount.jobs.choices import LEVEL_COUNTERS
 from hushcount.jobs.leaves import AnyTreeAsk, offline_ask
 from hushcount.jobs.request import AskedHierarchy, Progress, Request, with_columns
 from hushcount.jobs.run import Run, Running, check_length, drawn
@@ -22,8 +23,6 @@ from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.releases.tree import TreeRelease
 from hushcount.sketches.levels import HierarchySketch
-
-COUNTERS = 16384
 
 
 def tree(
@@ -185,7 +184,7 @@ def tree_job(values: Mapping[str, object]) -> tuple[AnyTreeAsk, Running]:
         settings.offline and not settings.by_level, 'Take method="offline" without by_level=True.'
     )
     if not settings.offline:
-        counters = COUNTERS if settings.counters is None else settings.counters
+        counters = LEVEL_COUNTERS if settings.counters is None else settings.counters
         sketch = HierarchySketch(asked.parsed, counters)
         sketch.unit = request.unit
         if running.checkpoint is not None:

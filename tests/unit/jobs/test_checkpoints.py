@@ -14,6 +14,7 @@ from hushcount.jobs.checkpoints import Origin, Position
 from hushcount.jobs.request import Request
 from hushcount.jobs.run import open_run
 from hushcount.jobs.settings import ReleaseSettings, new_sketch
+from hushcount.jobs.choices import SketchSize
 from hushcount.jobs.sketch_files import release_sketches, write_sketch
 from hushcount.sources.open import open_source
 
@@ -47,7 +48,7 @@ def stop_after(batches):
 
 
 def sketch_of(request, **options):
-    write_sketch(request, "out.hc", counters=200, **options)
+    write_sketch(request, "out.hc", size=SketchSize(counters=200), **options)
     return hc.load("out.hc")
 
 

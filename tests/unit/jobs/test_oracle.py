@@ -9,7 +9,7 @@ import pytest
 
 import hushcount as hc
 from hushcount.errors import DataError, NotProvedError, ParameterError
-from hushcount.jobs.sketch_files import merge_oracles
+from hushcount.jobs.linear.oracle_files import merge_oracles
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 KEYS = ["tea"] * 900 + ["milk"] * 600 + [f"rare{i}" for i in range(50)]

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.atomic import identity
+from hushcount.files.container import is_container
 from hushcount.files.failures import attempt, file_failure, guarded
 from hushcount.files.fingerprint import Fingerprint
 from hushcount.files.leftovers import remove_leftovers
@@ -241,6 +242,11 @@ def _one_format(path: str, names: Sequence[str]) -> str:
             f"{path} has files of several formats ({', '.join(known)}); name one with --format."
         )
     strangers = not os.path.isdir(path) and any(ending_format(name) is None for name in names)
+    if not known and is_container(path):
+        raise ParameterError(
+            f"{path} is a sketch file, not data to count; hushcount release publishes it, and hushcount inspect"
+            " says what it holds."
+        )
     if not known or strangers:
         raise ParameterError(
             f"The format of {path} is not known by its ending; name it with --format ({', '.join(FORMATS)})."
