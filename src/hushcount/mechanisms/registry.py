@@ -67,7 +67,7 @@ DEFAULTS: dict[type[Shape], str] = {
 PURE = ("pure", "pure-bounded")
 
 WAYS_OUT: dict[type[Shape], str] = {
-    shapes.Cells: "a linear sketch stores no keys, so publish it as an oracle with hc.oracle",
+    shapes.Cells: "a linear sketch stores no keys, so publish it as an oracle (hushcount oracle, hc.oracle)",
     shapes.LevelCounters: "a hierarchy needs a threshold, so release it with hc.tree",
     shapes.NodeCounts: "a hierarchy needs a threshold, so publish it with hc.tree",
     shapes.TrackedCells: "name count-min-envelope or count-sketch-envelope",

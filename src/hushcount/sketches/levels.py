@@ -126,7 +126,7 @@ class HierarchySketch(BufferedSketch[list[pa.Array]]):
         """Refuse: between neighbours, floors of merged sketches differ otherwise than those of one stream."""
         raise NotProvedError(
             "HierarchySketch is proved for one stream and cannot be merged; count all parts with one sketch,"
-            ' or use hc.tree with method="offline".'
+            " or publish an offline tree of all data (hushcount tree, hc.tree)."
         )
 
     @alone

@@ -171,7 +171,7 @@ def test_what_is_not_proved_is_refused(name: str) -> None:
 def test_linear_sketches_have_no_default() -> None:
     text = (
         "No mechanism is the default for CountMin and CountSketch sketches; a linear sketch stores no keys,"
-        " so publish it as an oracle with hc.oracle."
+        " so publish it as an oracle (hushcount oracle, hc.oracle)."
     )
     assert refusal(NotProvedError, lambda: release(CountMin(max_weight=1), epsilon=1.0, delta=1e-6)) == text
     text = (
