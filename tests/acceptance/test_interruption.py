@@ -32,7 +32,8 @@ def progress(done, size):
     print("batch", flush=True)
     if len(sys.argv) > 1:
         sys.stdin.readline()
-write_sketch(Request("a.parquet", "item"), "out.hc", size=SketchSize(counters=300), checkpoint="run.hc", progress=progress)
+size = SketchSize(counters=300)
+write_sketch(Request("a.parquet", "item"), "out.hc", size=size, checkpoint="run.hc", progress=progress)
 """
 
 

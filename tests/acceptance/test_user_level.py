@@ -111,7 +111,8 @@ def test_shards_that_do_not_fit(capfd):
     code, _, err = run(capfd, "release", files[0], "exact.hc", *BUDGET)
     assert (code, err) == (
         2,
-        "shards is proved for SpaceSaving and MisraGries sketches, got Exact; release it alone.\n",
+        "shards is proved for SpaceSaving and MisraGries sketches, got Exact; merge them, and release the"
+        " sum.\n",
     )
     bounded = run(capfd, "release", *files, "--max-events", "2000", *BUDGET)
     assert bounded[0] == 1

@@ -70,6 +70,7 @@ def oracle() -> None:
     options.ALLOW_LARGE_DELTA,
     *options.LEDGER,
     *SIZE,
+    options.CHECKPOINT,
     OUTPUT,
     options.SOURCE_NAME,
     options.REPORT,

@@ -206,10 +206,13 @@ def check_same(path: Path, stopped: tuple[SavedSketch, Position], fresh: SavedSk
 
 def _settings(sketch: SavedSketch) -> tuple[object, ...]:
     """Return what two sketches must share for one to continue the other: all that no data changes."""
+    from hushcount.sketches.cells import LinearSketch
     from hushcount.sketches.levels import HierarchySketch
     from hushcount.sketches.linear import TrackedSketch
 
     public = replace(sketch.public(), unit=EVENT)
+    if isinstance(sketch, LinearSketch):
+        return type(sketch), public, sketch.depth, sketch.width, sketch.max_weight, sketch.partial
     if isinstance(sketch, HierarchySketch):
         return type(sketch), public, sketch.hierarchy.name
     return type(sketch), public, sketch.size if isinstance(sketch, TrackedSketch) else None

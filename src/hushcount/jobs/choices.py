@@ -118,7 +118,7 @@ class SketchSize:
         if self.kind == HIERARCHY and self.hierarchy is None:
             raise ParameterError("kind hierarchy needs hierarchy, such as ipv4/8.")
         if self.like is not None and (self.depth, self.width) != (None, None):
-            raise ParameterError("like gives depth and width; give one or the other.")
+            raise ParameterError("like cannot be combined with depth and width, which it gives.")
 
     def _only_for(self, name: str, kinds: tuple[str, ...]) -> None:
         """Raise if a size is given that this kind of sketch does not have."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 import pyarrow as pa
 
@@ -35,6 +36,7 @@ from hushcount.sketches.users import UserCountMin
 
 DECLARED = {"int": pa.int64(), "text": pa.string()}
 CELL = "count is a number of users. A user with several keys in one cell counts once there."
+OTHER_HASH = "checkpoint was saved with other hash functions than those of like. Delete it to start again."
 NO_KEYS = (
     "There are no keys, so their type is not known and nothing was released;"
     " this message itself reveals that, outside the guarantee."
@@ -63,6 +65,7 @@ def oracle(
     on_bad: str = "drop",
     output: PathLike | None = None,
     report: PathLike | None = None,
+    checkpoint: PathLike | None = None,
     progress: Progress | None = None,
     allow_large_delta: bool = False,
     ledger: PathLike | None = None,
@@ -111,6 +114,8 @@ def oracle(
         Also write the oracle to this file.
     report : path, optional
         Also write a page for people that says what is protected, and how well: .html.
+    checkpoint : path, optional
+        Save progress there (raw data); a stopped run continues from it.
     progress, allow_large_delta, ledger, dataset, run_id, again, window, time, time_zone, dry_run
         As in `hushcount.top`.
 
@@ -245,15 +250,18 @@ class OracleAsk(Ask[Oracle]):
 
     def count(self, reading: Run, progress: Progress | None) -> None:
         """Count all keys; if there are none, their type must have been declared."""
-        if isinstance(self.sketch, LinearSketch) and self.sketch.partial:
-            count_weighed(self.sketch, reading, progress)
+        counted = cast("LinearSketch | UserCountMin", reading.sketch)
+        if self.settings.like is not None and counted.hashing != self.sketch.hashing:
+            raise DataError(OTHER_HASH)
+        if isinstance(counted, LinearSketch) and counted.partial:
+            count_weighed(counted, reading, progress)
         else:
             reading.count(progress)
-        self._key_type(reading.source.columns)
+        self._key_type(reading.source.columns, counted.key_type)
 
     def publish(self, whole: Oracle, origin: Origin) -> Oracle:
         """Return the oracle with its notes."""
-        kind = self._key_type(origin.columns)
+        kind = self._key_type(origin.columns, whole.key_type)
         notes = (*origin.notes, *self.described()[0], *weaknesses(self.settings.budget))
         return replace(whole, key_type=kind, notes=notes)
 
@@ -267,13 +275,13 @@ class OracleAsk(Ask[Oracle]):
         size: dict[str, object] = {"kind": hashing.kind, "depth": hashing.depth, "width": hashing.width}
         return size if self.settings.like is None else size | {"hash": repr(hashing)}
 
-    def _key_type(self, columns: KeyColumns) -> pa.DataType:
+    def _key_type(self, columns: KeyColumns, counted: pa.DataType | None) -> pa.DataType:
         """Return the type of keys that was declared, or that of the keys that were counted.
 
         One that was made up for no keys would show that there were none.
         """
         declared = held_as(columns.types[0]) if columns.types else DECLARED.get(self.request.key_type)
-        found = self.sketch.key_type if declared is None else declared
+        found = counted if declared is None else declared
         if found is None:
             raise DataError(NO_KEYS)
         return found

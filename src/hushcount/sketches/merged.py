@@ -22,7 +22,7 @@ from hushcount.keys.arrays import sum_by_key
 from hushcount.keys.memory import Data
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, PrivacyUnit, check_count
 from hushcount.secure import fresh_key
-from hushcount.shapes import FloorCounters, KeyShards, LimitedKeys, Public, Shards
+from hushcount.shapes import FloorCounters, Histogram, KeyShards, LimitedKeys, Public, Shards
 from hushcount.sketches.base import SavedSketch
 from hushcount.sketches.held import Held, check_id, need
 
@@ -265,9 +265,9 @@ def shards_of(sketches: Sequence[object]) -> Shards:
 def _shape(sketch: object) -> FloorCounters:
     shape = sketch.shape() if isinstance(sketch, Shaped) else None
     if not isinstance(shape, FloorCounters):
+        alone = "merge them, and release the sum" if isinstance(shape, Histogram) else "release it alone"
         raise NotProvedError(
-            f"shards is proved for SpaceSaving and MisraGries sketches, got {type(sketch).__name__};"
-            " release it alone."
+            f"shards is proved for SpaceSaving and MisraGries sketches, got {type(sketch).__name__}; {alone}."
         )
     return shape
 

@@ -11,10 +11,10 @@ import hushcount as hc
 from hushcount.errors import DataError, ParameterError, SketchFileError
 from hushcount.jobs import checkpoints
 from hushcount.jobs.checkpoints import Origin, Position
+from hushcount.jobs.choices import SketchSize
 from hushcount.jobs.request import Request
 from hushcount.jobs.run import open_run
 from hushcount.jobs.settings import ReleaseSettings, new_sketch
-from hushcount.jobs.choices import SketchSize
 from hushcount.jobs.sketch_files import release_sketches, write_sketch
 from hushcount.sources.open import open_source
 

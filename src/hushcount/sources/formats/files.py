@@ -244,8 +244,8 @@ def _one_format(path: str, names: Sequence[str]) -> str:
     strangers = not os.path.isdir(path) and any(ending_format(name) is None for name in names)
     if not known and is_container(path):
         raise ParameterError(
-            f"{path} is a sketch file, not data to count; hushcount release publishes it, and hushcount inspect"
-            " says what it holds."
+            f"{path} is a sketch file, not data to count; hushcount release publishes it, and hushcount"
+            " inspect says what it holds."
         )
     if not known or strangers:
         raise ParameterError(

@@ -197,7 +197,8 @@ def test_what_is_no_set_of_shards_is_refused():
         refused(KeyTypeError, [one, text]) == "keys must have one type in all shards, got int64 and string."
     )
     assert refused(NotProvedError, [one, hc.Exact()]) == (
-        "shards is proved for SpaceSaving and MisraGries sketches, got Exact; release it alone."
+        "shards is proved for SpaceSaving and MisraGries sketches, got Exact; merge them, and release the"
+        " sum."
     )
     assert refused(NotProvedError, [one, one.merge(hc.SpaceSaving(counters=4))]) == (
         "shards is proved for SpaceSaving and MisraGries sketches, got MergedCounters; release it alone."
