@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -141,18 +142,19 @@ def _command(source: str, part: str, command: str, *words: str) -> None:
 
 @contextlib.contextmanager
 def _standard_input(path: Path) -> Iterator[None]:
-    """Make a file standard input, as a shell does."""
+    """Make standard input a pipe from which a file comes."""
     before, kept = sys.stdin, os.dup(0)
-    with open(path) as stream:
-        os.dup2(stream.fileno(), 0)
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115
-    try:
-        yield
-    finally:
-        sys.stdin.close()
-        sys.stdin = before
-        os.dup2(kept, 0)
-        os.close(kept)
+    with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as writer:
+        os.dup2(writer.stdout.fileno(), 0)
+        writer.stdout.close()
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+        try:
+            yield
+        finally:
+            sys.stdin.close()
+            sys.stdin = before
+            os.dup2(kept, 0)
+            os.close(kept)
 
 
 def _call(*words: str) -> None:

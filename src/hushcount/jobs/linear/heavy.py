@@ -8,6 +8,7 @@ of the candidates, so it costs nothing. Proof: docs/proofs/linear/cells.md, sect
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from html import escape
 from typing import Protocol, cast, runtime_checkable
@@ -35,7 +36,7 @@ CHOSEN = (
 
 
 @runtime_checkable
-class FrequencyOracle(Protocol):
+class EstimatesCounts(Protocol):
     """Whatever estimates the counts of keys, privately."""
 
     def estimate(self, keys: list[object], /) -> object:
@@ -110,7 +111,7 @@ class HeavyHitters:
 
 
 def heavy_hitters(
-    oracle: Oracle | PathLike | FrequencyOracle,
+    oracle: Oracle | PathLike | EstimatesCounts,
     candidates: Data,
     *,
     threshold: int | None = None,
@@ -161,7 +162,7 @@ def heavy_hitters(
     (['tea', 'milk'], [True, False], 270)
     """
     wanted = _threshold(threshold, share, max_events)
-    if isinstance(oracle, str | bytes) or hasattr(oracle, "__fspath__"):
+    if isinstance(oracle, str | bytes | os.PathLike):
         oracle = Oracle.load(cast("PathLike", oracle))
     if isinstance(oracle, Oracle):
         if envelope is not None:
@@ -169,7 +170,7 @@ def heavy_hitters(
                 "envelope is for an object of your own; an oracle of hushcount knows its own."
             )
         return _of_oracle(oracle, candidates, wanted, check_confidence(confidence))
-    if not isinstance(oracle, FrequencyOracle):
+    if not isinstance(oracle, EstimatesCounts):
         raise ParameterError(
             f"oracle must be an oracle, its file, or an object with a method estimate, got"
             f" {type(oracle).__name__}."
@@ -232,7 +233,7 @@ def _distinct(candidates: Data) -> pa.Array:
     return pa.concat_arrays(arrays).unique().drop_null()
 
 
-def _numbers(oracle: FrequencyOracle, keys: pa.Array) -> Floats:
+def _numbers(oracle: EstimatesCounts, keys: pa.Array) -> Floats:
     """Return the estimates of an object of somebody else, or raise."""
     found = np.asarray(oracle.estimate(keys.to_pylist()))
     if found.shape != (len(keys),) or found.dtype.kind not in "iuf" or not np.isfinite(found).all():
