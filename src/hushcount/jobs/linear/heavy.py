@@ -163,7 +163,7 @@ def heavy_hitters(
     """
     wanted = _threshold(threshold, share, max_events)
     if isinstance(oracle, str | bytes | os.PathLike):
-        oracle = Oracle.load(cast("PathLike", oracle))
+        oracle = Oracle.load(oracle)
     if isinstance(oracle, Oracle):
         if envelope is not None:
             raise ParameterError(
