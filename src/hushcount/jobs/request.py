@@ -109,7 +109,7 @@ class Request(Spending):
 
     def open(self, state: Mapping[str, str] | None = None) -> Source:
         """Open the source; `state` of a stopped run gives its order again."""
-        times = self.times
+        times, weight = self.times, self.weighed
         source = open_source(
             self.data,
             column=self.column,
@@ -122,12 +122,12 @@ class Request(Spending):
             ordered=self.ordered,
             padded=self.padded,
             times=times,
-            weight=self.weighed,
+            weight=weight,
         )
         if times is not None:
             source = WindowedSource(source, times, str(self.span))
-        if self.weighed is not None:
-            source = WeighedSource(source, self.weighed)
+        if weight is not None:
+            source = WeighedSource(source, weight)
         if self.domain is not None:
             source = SourceInDomain(source, self.domain)
         if self.bound is None:
