@@ -35,6 +35,12 @@ def _top(**options):
     return hc.top(KEYS, **{**BUDGET, **options})
 
 
+def _sanitised():
+    counts = hc.Exact()
+    counts.update(KEYS)
+    return hc.release(hc.WeightedSample.of(counts, hc.Pps(0.01)), **BUDGET)
+
+
 def _shards():
     shards = [hc.SpaceSaving(counters=16), hc.SpaceSaving(counters=24)]
     for shard, start in zip(shards, (0, 1), strict=True):
@@ -136,6 +142,8 @@ MAKERS = {
     "sample": lambda: hc.sample(KEYS, rate=0.01, **BUDGET),
     "sample, bounded": lambda: hc.sample(KEYS, size=20_000, max_events=40_000, power=0.5, **BUDGET),
     "sample, tokens": _tokens,
+    "sample, table": lambda: hc.sample(KEYS, probabilities=[0.0, 0.1, 0.5], **BUDGET),
+    "sanitise": _sanitised,
     "noisy-cells": lambda: hc.oracle(KEYS, kind="count-sketch", width=64, depth=5, **BUDGET),
     "noisy-cells, users": lambda: hc.oracle(
         USERS, column="key", user="user", max_keys=4, width=64, depth=3, **BUDGET

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hushcount.jobs.trust.plan import plan
     from hushcount.jobs.trust.verify import verify
     from hushcount.keys.domains import IntegerRange
+    from hushcount.mechanisms.sampling.schemes import Pps, Ppswor
+    from hushcount.mechanisms.sampling.tabled import SamplingTable
     from hushcount.privacy import Budget, Guarantee
     from hushcount.releases.added import add_releases
     from hushcount.releases.oracle import Oracle
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from hushcount.sketches.kinds import load
     from hushcount.sketches.levels import HierarchySketch
     from hushcount.sketches.linear import CountMin, CountSketch, TrackedSketch
+    from hushcount.sketches.samples.weighted import WeightedSample
     from hushcount.sketches.users import UserMisraGries
 
 __version__ = "0.1.0"
@@ -51,11 +54,15 @@ _PLACES = {
     "Ledger": "hushcount.jobs.trust.ledger:BudgetLedger",
     "MisraGries": "hushcount.sketches.counters:MisraGries",
     "Oracle": "hushcount.releases.oracle:Oracle",
+    "Pps": "hushcount.mechanisms.sampling.schemes:Pps",
+    "Ppswor": "hushcount.mechanisms.sampling.schemes:Ppswor",
     "Release": "hushcount.releases.release:Release",
+    "SamplingTable": "hushcount.mechanisms.sampling.tabled:SamplingTable",
     "SpaceSaving": "hushcount.sketches.counters:SpaceSaving",
     "TrackedSketch": "hushcount.sketches.linear:TrackedSketch",
     "TreeRelease": "hushcount.releases.tree:TreeRelease",
     "UserMisraGries": "hushcount.sketches.users:UserMisraGries",
+    "WeightedSample": "hushcount.sketches.samples.weighted:WeightedSample",
     "add_releases": "hushcount.releases.added:add_releases",
     "audit": "hushcount.audit.check:audit",
     "exact_tree": "hushcount.jobs.trees.raw:exact_tree",
@@ -85,11 +92,15 @@ __all__ = [
     "Ledger",
     "MisraGries",
     "Oracle",
+    "Pps",
+    "Ppswor",
     "Release",
+    "SamplingTable",
     "SpaceSaving",
     "TrackedSketch",
     "TreeRelease",
     "UserMisraGries",
+    "WeightedSample",
     "__version__",
     "add_releases",
     "audit",

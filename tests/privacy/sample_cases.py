@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from tests.reference.listed import Listed
-
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor, Scheme
+from hushcount.mechanisms.sampling.tabled import SamplingTable
 
 LAST = 60
 RATIO, DELTA = Fraction(6, 5), Fraction(1, 500)  # E = 1.2
@@ -46,5 +45,5 @@ SCHEMES: dict[str, Scheme] = {
     "pps-squared": Pps(0.001, 2),
     "ppswor-root": Ppswor(0.3, 0.5),
     "distinct": Ppswor(0.2, 0),
-    **{name: Listed(values) for name, values in RANDOM.items()},
+    **{name: SamplingTable(values) for name, values in RANDOM.items()},
 }

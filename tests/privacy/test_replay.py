@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.seeded_bits import SeededBits
 
 import hushcount as hc
 from hushcount.audit.replay import replay
@@ -29,6 +30,7 @@ from hushcount.mechanisms.total import WithTotal
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, Budget
 from hushcount.shapes import Shards
+from hushcount.shapes.samples import SampledCounts
 from hushcount.sketches.leaves import count_leaves
 from hushcount.sketches.linear import TrackedSketch
 from hushcount.sources.source import Batch
@@ -40,7 +42,7 @@ STREAM = [1] * 60 + [2] * 40 + [3, 4, 5, 6, 7] * 4 + [2, 8, 1, 9]
 # Removed: a frequent key, a rare one, one that is evicted, the last; of users, all ROWS rows.
 PLACES = {"frequent": 0, "rare": 101, "evicted": 117, "last": 123}
 # They protect events or rows; a user goes by way of the others.
-NO_USERS = {"keys-events", "sample", "sample-keys", "noisy-cells"}
+NO_USERS = {"sanitise", "keys-events", "sample", "sample-keys", "noisy-cells"}
 MANY_KEYS = {"gaussian", "correlated", "laplace"}
 PATHS = hc.HierarchySketch("path/2", counters=COUNTERS)
 SKETCHES = {
@@ -78,6 +80,12 @@ def shape_of(name, stream, unit):
         return ranked(stream, unit)
     if name == "hierarchy-users":
         return users_of_nodes(paths, unit)
+    if name == "sanitise":  # the same draw for both neighbours
+        counts = hc.Exact()
+        counts.update(stream)
+        counts.unit = unit
+        sample = hc.WeightedSample.of(counts, Ppswor(0.05), SeededBits(1))
+        return SampledCounts(lambda: (sample.keys, sample.counts), sample.scheme, unit)
     if name == "total":
         return WithTotal(shape_of("floor", stream, unit), len(stream))
     with seeded(1):

@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 from tests.privacy import sample_reference as reference
 from tests.privacy.sample_cases import DELTA, RATIO, SAMPLING
-from tests.reference.listed import Listed
 
 from hushcount.mechanisms.sampling.rows import Grid, SampleRows, keys_grid
 from hushcount.mechanisms.sampling.schemes import Ppswor
+from hushcount.mechanisms.sampling.tabled import SamplingTable
 from hushcount.privacy import Budget
 
 
@@ -96,7 +96,7 @@ def test_integer_map_is_algorithm_5_with_unit_intervals_joined(name):
     """Mass above each height agrees with the rational rows; only the rounding of 2^-128 is between them."""
     ratio = Fraction(3, 2)
     grid = Grid(128, 3 << 127, (1 << 128) // 500, depth=200)
-    scheme = Listed(SAMPLING[name])
+    scheme = SamplingTable(SAMPLING[name])
     rows = SampleRows(grid, scheme)
     above = {0: Fraction(0)}
     published = reference.reporting(ratio, Fraction(grid.step, grid.whole), scheme.probabilities[:30])

@@ -8,20 +8,20 @@ from itertools import accumulate, pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.listed import Listed
 
 from hushcount.mechanisms.sampling.filter import OPEN, uniform_bounds, walk
 from hushcount.mechanisms.sampling.rows import SampleRows, values_grid
+from hushcount.mechanisms.sampling.tabled import SamplingTable
 from hushcount.privacy import Budget
 
 BUDGETS = st.builds(Budget, st.floats(0.2, 20), st.floats(-14, -0.05).map(lambda exponent: 10.0**exponent))
 
 
 @st.composite
-def sampling(draw) -> Listed:
+def sampling(draw) -> SamplingTable:
     steps = draw(st.lists(st.fractions(0, 1, max_denominator=1000), min_size=1, max_size=24))
     scale = draw(st.fractions(Fraction(1, 1000), 3, max_denominator=1000)) / max(sum(steps), 1)
-    return Listed(tuple(min(Fraction(1), total * scale) for total in accumulate(steps)))
+    return SamplingTable(tuple(min(Fraction(1), total * scale) for total in accumulate(steps)))
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)

@@ -23,6 +23,7 @@ from hushcount.mechanisms.keys.selection import KeySelection
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.mechanisms.linear.envelope import CountMinEnvelope, CountSketchEnvelope
 from hushcount.mechanisms.registry import EVERY_MECHANISM, PURE
+from hushcount.mechanisms.sampling.schemes import Ppswor
 from hushcount.mechanisms.total import TotalRelease
 from hushcount.privacy import EVENT, USER, Budget, unwarned
 from hushcount.registry import Registry
@@ -37,6 +38,7 @@ SKETCH = Public(candidates=5, parts=10, max_events=70)
 TOGETHER = Public(moved=MOVED)
 SETS = Public(moved=100)
 PAIR = Public(candidates=2, moved=2)
+SAMPLED = Public(scheme=Ppswor(0.3))
 TREE = Public(height=HEIGHT)
 RANKED = Public(unit=USER, moved=256)
 USERS = Public(unit=replace(USER, rows=3))
@@ -232,6 +234,7 @@ CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
     "public-floor": ((SKETCH,), lambda own: cases.geometric(own.noise, own.budget)),
     "sample": ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget)),
     "sample-keys": ((Public(),), _sampled_keys),
+    "sanitise": ((SAMPLED,), lambda own: cases.sampled_rows(own.rows, own.budget)),
     "gaussian": ((TOGETHER,), _many_keys),
     "correlated": ((PAIR,), _correlated),
     "keys-events": ((Public(),), _sampled_keys),

@@ -86,6 +86,10 @@ PLOT = options.text("--plot PATH", "Also draw the tree: an icicle as .svg.")
 DRAW = (
     options.real("--rate R", "Sampling rate; --scheme says what it means."),
     options.whole("--size N", "Sample at most about N keys; needs --max-events, a public bound."),
+    options.text("--probabilities PATH", "Or a file with a probability for each count, by line."),
+    options.whole(
+        "--tokens T", "Divide every sanitised count into T, which keeps more of their order.", default=1
+    ),
     options.real("--power P", "Power of the count, 0 to 2.", default=1.0),
     options.text(
         f"--scheme {'|'.join(SCHEMES)}",
@@ -158,12 +162,23 @@ def tree(style: str | None, **values: object) -> None:
 def sample(style: str | None, **values: object) -> None:
     """Publish a sample of the keys of FILE by count, with differential privacy.
 
-    The sampling is drawn fresh and in secret for this release. All distinct keys are counted
-    in memory. The table protects one event, not one person; with --user and --max-keys it counts
-    and protects users.
+    The sampling is drawn fresh and in secret for this release. FILE may also be a sketch of
+    exact counts, or an existing sample, which is sanitised. The table protects one event, not
+    one person; with --user and --max-keys it counts and protects users.
     """
     from hushcount.jobs.sample import sample_job
+    from hushcount.jobs.samples.sketched import is_sketch, sample_sketch
+    from hushcount.jobs.trust.dry_run import DryRun
 
+    if is_sketch(values["data"]):
+        signals.leaves(signals.NOTHING)
+        release = sample_sketch(options.formed(values))
+        if isinstance(release, DryRun):
+            show.show_dry_run(release, style)
+        else:
+            limit = values["limit"]
+            show.show_release(release, style, limit if isinstance(limit, int) else None)
+        return
     _publish(sample_job, values, style)
 
 

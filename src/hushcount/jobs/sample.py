@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import cast
 
-from hushcount.errors import ParameterError
+from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike
-from hushcount.jobs.exact import ExactAsk, SumsInMemory
+from hushcount.jobs.exact import CountsOnDisk, ExactAsk, SumsInMemory
 from hushcount.jobs.request import Progress, Request, kept_sentence
 from hushcount.jobs.run import Running
-from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
+from hushcount.jobs.samples.sketched import is_sketch, sample_sketch
+from hushcount.jobs.settings import ReleaseSettings, taken
 from hushcount.jobs.trust.dry_run import run_or_rehearse
 from hushcount.jobs.users import UserSettings, kept_counts
 from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.mechanisms.sampling.schemes import Pps, Ppswor, Scheme, rate_for_size
-from hushcount.privacy import EVENT, Budget, PrivacyUnit, check_delta, unwarned
+from hushcount.mechanisms.sampling.tabled import SamplingTable
+from hushcount.privacy import Budget, check_delta, unwarned
 from hushcount.releases.release import Release
 from hushcount.shapes import Sketch
+from hushcount.sketches.exact import Exact
 
+LONGEST_FILE = 1 << 24  # characters of a list of probabilities
 SCHEMES: dict[str, type[Pps] | type[Ppswor]] = {"pps": Pps, "ppswor": Ppswor}
 
 
@@ -36,6 +42,8 @@ def sample(
     size: int | None = None,
     power: float = 1.0,
     scheme: str = "pps",
+    probabilities: SamplingTable | Sequence[float] | PathLike | None = None,
+    tokens: int = 1,
     max_events: int | None = None,
     user: str | None = None,
     max_keys: int | None = None,
@@ -66,14 +74,15 @@ def sample(
     """Publish a sample of the keys, drawn by count, with (epsilon, delta)-differential privacy.
 
     A key of count w is sampled with probability min(1, rate * w^power) ("pps") or 1 - exp(-rate * w^power)
-    ("ppswor"). The draw is fresh and secret. Protects one event, or with `user` one person. Memory grows with
-    the number of distinct keys.
+    ("ppswor"), or with the probability that a table lists. The draw is fresh and secret. Protects one event,
+    or with `user` one person. Keys are counted on disk where memory does not suffice.
 
     Parameters
     ----------
     data : path, frame, array or iterable, optional
         What to count: a file, folder or glob ("-" for standard input), a pandas or polars frame, an
-        Arrow table, an array, or an ordered iterable of keys. Leave it out with `sql`.
+        Arrow table, an array, or an ordered iterable of keys. Leave it out with `sql`. A sketch of exact
+        counts, or its file, is sampled; a `WeightedSample`, or its file, is sanitised by its own scheme.
     epsilon : float, optional
         Limit on the privacy loss, such as 1; smaller is more private and noisier.
     delta : float
@@ -83,13 +92,18 @@ def sample(
     column : str or list of str, optional
         The column to count; a list counts combinations of columns. The only column need not be named.
     rate : float, optional
-        The sampling rate. Give either `rate` or `size`.
+        The sampling rate. Give one of `rate`, `size` and `probabilities`.
     size : int, optional
         Sample at most about this many keys; `max_events` turns it into a rate.
     power : float
         The power of the count, 0 to 2.
     scheme : {"pps", "ppswor"}
         How the probability grows with the count.
+    probabilities : SamplingTable, sequence of float or path, optional
+        Any sampling function: the probabilities of the counts 1, 2, ..., not decreasing, or a file with one
+        on each line. The last one serves all larger counts.
+    tokens : int
+        Divide every sanitised count into this many, at most 1024, which keeps more of the order of the keys.
     max_events : int, optional
         A bound on the number of events that may be known to all; more events are an error.
     user : str, optional
@@ -122,7 +136,7 @@ def sample(
         Also write a page for people with everything in it: .html.
     checkpoint : path, optional
         A file (raw data) in which progress is saved. A stopped run continues from it; it is removed when the
-        release has been written.
+        release has been written. All distinct keys are then kept in memory.
     progress : callable, optional
         `progress(done, size)` is called with the bytes read so far and in all, None if that is unknown.
     allow_large_delta : bool
@@ -154,12 +168,15 @@ def sample(
 
 def sample_of(values: Mapping[str, object]) -> Release:
     """Do what the parameters of `sample` ask for."""
+    if is_sketch(values["data"]):
+        return cast("Release", sample_sketch(values))
     return run_or_rehearse(sample_job(values), values)
 
 
 def sample_job(values: Mapping[str, object]) -> tuple[SampleAsk, Running]:
     """Return what `sample` is asked for."""
     settings, users = taken(SampleSettings, values), taken(UserSettings, values)
+    new: Callable[[], Sketch]
     request, running = replace(taken(Request, values), ordered=False), taken(Running, values)
     if users.user is None and request.weight is not None:
         if running.checkpoint is not None:
@@ -167,18 +184,13 @@ def sample_job(values: Mapping[str, object]) -> tuple[SampleAsk, Running]:
         new = partial(SumsInMemory, max_events=settings.max_events, unit=request.unit)
         return SampleAsk(request, settings, new, counted=request.counted), running
     if users.user is None:
-        return SampleAsk(request, settings, partial(_counts, EVENT)), running
+        new = partial(CountsOnDisk, max_events=settings.max_events) if running.checkpoint is None else Exact
+        return SampleAsk(request, settings, new), running
     request, running = request.of_users(users, running.progress), running.of_users()
-    most = request.unit.rows
-    notes, counted = (kept_sentence(most),), kept_counts("users", most)
-    return SampleAsk(request, settings, partial(_counts, request.unit), notes, counted=counted), running
-
-
-def _counts(unit: PrivacyUnit) -> Sketch:
-    """Return an empty sketch of all counts, of a unit."""
-    sketch = new_sketch(PrivateSample.sketch, COUNTERS)
-    sketch.unit = unit
-    return sketch
+    unit = request.unit
+    notes, counted = (kept_sentence(unit.rows),), kept_counts("users", unit.rows)
+    new = partial(CountsOnDisk, max_events=settings.max_events, moved=unit.rows, unit=unit)
+    return SampleAsk(request, settings, new, notes, counted=counted), running
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,10 +201,19 @@ class SampleSettings(ReleaseSettings):
     size: int | None = None
     power: float = 1.0
     scheme: str = "pps"
+    probabilities: SamplingTable | Sequence[float] | PathLike | None = None
+    tokens: int = 1
     drawn_by: Scheme = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        given = [name for name in ("rate", "size", "probabilities") if getattr(self, name) is not None]
+        if len(given) != 1:
+            got = "several" if given else "none"
+            raise ParameterError(f"Give either rate, or size, or probabilities, got {got}.")
+        if self.probabilities is not None:
+            object.__setattr__(self, "drawn_by", table_of(self.probabilities))
+            return
         scheme = make_scheme(self.scheme, self.rate, self.size, self.power, self.max_events)
         object.__setattr__(self, "drawn_by", scheme)
 
@@ -207,13 +228,29 @@ def make_scheme(
     """Return the sampling scheme asked for; a size becomes a rate by public numbers alone."""
     if scheme not in SCHEMES:
         raise ParameterError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme}.")
-    if (rate is None) == (size is None):
-        raise ParameterError(f"Give either rate or size, got {'neither' if rate is None else 'both'}.")
     if rate is not None:
         return SCHEMES[scheme](rate, power)
     if max_events is None:
         raise ParameterError("size needs max_events, a public bound that turns it into a rate, got None.")
     return SCHEMES[scheme](rate_for_size(size or 0, power, max_events), power)
+
+
+def table_of(given: SamplingTable | Sequence[float] | PathLike) -> SamplingTable:
+    """Return a table as it is, of a sequence, or of a file with one probability on each line."""
+    if isinstance(given, SamplingTable):
+        return given
+    if not isinstance(given, str | os.PathLike):
+        return SamplingTable(tuple(given))
+    try:
+        with open(given, encoding="utf-8") as file:
+            lines = [line.strip() for line in file.read(LONGEST_FILE).splitlines()]
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"{os.fspath(given)} cannot be read as a list of probabilities.") from None
+    try:
+        listed = [float(line) for line in lines if line]
+    except ValueError:
+        raise DataError(f"{os.fspath(given)} must hold one probability on each line.") from None
+    return SamplingTable(tuple(listed))
 
 
 @dataclass(frozen=True)
@@ -227,4 +264,6 @@ class SampleAsk(ExactAsk):
         """Return the sketch, and the mechanism that draws the sample."""
         sketch = self.new()
         public = sketch.public().within(self.settings.max_events)
-        return sketch, PrivateSample(self.settings.budget, public, self.settings.drawn_by)
+        return sketch, PrivateSample(
+            self.settings.budget, public, self.settings.drawn_by, self.settings.tokens
+        )

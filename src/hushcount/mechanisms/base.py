@@ -29,6 +29,7 @@ from hushcount.shapes import (
     Public,
     Shape,
 )
+from hushcount.shapes.samples import BottomKeys, SampledCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,10 +52,16 @@ NOT_WEIGHED = (
     " and laplace on exact counts, for samples of these, for offline trees and for oracles."
 )
 UNIT_UPDATES = "every event counts 1, in the order of the stream"
+NO_BOTTOM_K = (
+    "their threshold depends on the data, so that one event changes what is said of all keys; draw a"
+    " sample with hc.sample, whose rate is public"
+)
 # What to do with a summary without a proof, where its type says more about it than the mechanism does.
 SHAPE_WAYS_OUT: dict[type, str] = {
     ManyKeys: 'use mechanism="gaussian", or release shards with hc.release(shards)',
     LimitedKeys: 'use mechanism="gaussian", or release shards with hc.release(shards)',
+    BottomKeys: NO_BOTTOM_K,
+    SampledCounts: 'sampled counts hide less than all counts do, so use mechanism="sanitise"',
 }
 
 

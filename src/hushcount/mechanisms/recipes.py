@@ -20,6 +20,7 @@ from hushcount.mechanisms.sampling.sample import Sampling
 from hushcount.mechanisms.total import TotalRelease, WithTotal
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.shapes import Shape
+from hushcount.shapes.samples import SampledCounts
 
 Recipe = dict[str, object]
 
@@ -124,4 +125,5 @@ SUMMARIES: dict[type[Shape], tuple[str, Callable[..., Recipe]]] = {
     shapes.LeafCounts: ("leaves", _leaves),
     shapes.NodeCounts: ("nodes", _nodes),
     shapes.LevelCounters: ("levels", _levels),
+    SampledCounts: ("sampled-counts", _sizes()),
 }

@@ -13,6 +13,7 @@ from hushcount.mechanisms.users import GroupRelease, best_for_exact
 from hushcount.privacy import USER, Budget
 from hushcount.registry import Registry
 from hushcount.shapes import Public, Shape
+from hushcount.shapes.samples import SampledCounts
 
 # Mechanisms that publish a table of keys: those that `top` and `release` take by name.
 _TABLES = {
@@ -33,6 +34,7 @@ _TABLES = {
     "laplace": "hushcount.mechanisms.histograms.laplace:LaplaceManyKeys",
     "pure": "hushcount.mechanisms.histograms.pure:PureRelease",
     "pure-bounded": "hushcount.mechanisms.histograms.pure:BoundedPureRelease",
+    "sanitise": "hushcount.mechanisms.sampling.existing:SanitisedSample",
 }
 # Mechanisms of `tree`, `sample`, `oracle` and of users, which are chosen by options and not by a name.
 _OTHERS = {
@@ -62,6 +64,7 @@ DEFAULTS: dict[type[Shape], str] = {
     shapes.LimitedKeys: "correlated",
     shapes.Shards: "shards",
     shapes.KeyShards: "shards",
+    SampledCounts: "sanitise",
 }
 
 PURE = ("pure", "pure-bounded")

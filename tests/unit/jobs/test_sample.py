@@ -90,10 +90,9 @@ def test_schemes():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({}, "Give either rate or size, got neither."),
-        ({"rate": 0.1, "size": 5}, "Give either rate or size, got both."),
-        ({"rate": 0}, "rate must be above 0 and at most 1, got 0."),
-        ({"rate": 2}, "rate must be above 0 and at most 1, got 2."),
+        ({}, "Give either rate, or size, or probabilities, got none."),
+        ({"rate": 0.1, "size": 5}, "Give either rate, or size, or probabilities, got several."),
+        ({"rate": 0}, "rate must be a finite number above 0, got 0."),
         ({"rate": 0, "scheme": "ppswor"}, "rate must be a finite number above 0, got 0."),
         ({"rate": 0.1, "power": 3}, "power must lie between 0 and 2, got 3."),
         ({"rate": 0.1, "power": -0.1}, "power must lie between 0 and 2, got -0.1."),

@@ -27,6 +27,7 @@ from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, Budget, Priva
 from hushcount.releases.stored.exact import Plain, flag_from, float_from, list_from, text_from, whole_from
 from hushcount.releases.stored.models import DOMAINS, SCHEMES, NamedDomain, model_from
 from hushcount.shapes import Public, Shape
+from hushcount.shapes.samples import SampledCounts, SamplingScheme
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Levels
@@ -197,6 +198,12 @@ def _nodes(numbers: Recipe, unit: PrivacyUnit) -> shapes.NodeCounts:
     return shapes.NodeCounts(_hierarchy(numbers), lambda: iter(()), moved, unit)
 
 
+def _sampled(numbers: Recipe, unit: PrivacyUnit) -> SampledCounts:
+    """Return a sample of no keys, drawn by the scheme of the recipe."""
+    scheme = cast("SamplingScheme", model_from(numbers["scheme"], SCHEMES))
+    return SampledCounts(lambda: (NO_KEYS, NO_COUNTS), scheme, unit)
+
+
 # A summary of each kind without any data, by its public numbers.
 EMPTY: dict[str, Callable[[Recipe, PrivacyUnit], Shape]] = {
     "counters": _counters,
@@ -216,4 +223,5 @@ EMPTY: dict[str, Callable[[Recipe, PrivacyUnit], Shape]] = {
     "leaves": lambda numbers, unit: shapes.LeafCounts(_hierarchy(numbers), lambda: iter(()), unit),
     "nodes": _nodes,
     "levels": _levels,
+    "sampled-counts": _sampled,
 }

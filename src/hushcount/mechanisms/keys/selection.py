@@ -22,11 +22,10 @@ from hushcount.mechanisms.keys.calibration import (
     several_rounds,
     weights,
 )
-from hushcount.mechanisms.sampling.filter import draw_published
 from hushcount.mechanisms.sampling.sample import PrivateSampleKeys
 from hushcount.noise.bits import Bits
 from hushcount.releases.key_list import KeyList
-from hushcount.shapes import ExactCounts, Histogram, KeySets
+from hushcount.shapes import KeySets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -199,13 +198,3 @@ class EventKeys(PrivateSampleKeys):
     """
 
     name = "keys-events"
-    accepts = (Histogram, ExactCounts)
-
-    def draw(self, shape: Histogram | ExactCounts, bits: Bits) -> KeyList:
-        """Publish each key with probability pi of its count; counts on disk come in many blocks."""
-        import pyarrow as pa
-
-        blocks = shape.blocks if isinstance(shape, ExactCounts) else [(shape.keys, shape.counts)]
-        found = [keep(keys, draw_published(self.rows, counts, bits)) for keys, counts in blocks]
-        every = pa.concat_arrays(found) if found else pa.nulls(0)
-        return KeyList.of_keys(every, self.foretold(shape.unit))

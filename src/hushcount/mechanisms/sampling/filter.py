@@ -9,6 +9,7 @@ Proof: docs/proofs/sampling/sample.md, section 4.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from hushcount.mechanisms.sampling.bounds import (
 )
 from hushcount.mechanisms.sampling.gentle import GentleRows, draw_gentle
 from hushcount.mechanisms.sampling.rows import SampleRows
-from hushcount.noise.bits import uniform_from
+from hushcount.noise.bits import WORD, uniform_from
 
 if TYPE_CHECKING:
     from hushcount.noise.bits import Bits
@@ -36,23 +37,60 @@ LARGEST_BLOCK = 1 << 16  # keys walked at once
 OPEN = -1
 
 
-def draw_values(rows: SampleRows, counts: Counts, bits: Bits) -> Counts:
-    """Return tokens of independent keys with these counts; 0 is not published."""
+@dataclass(frozen=True, slots=True)
+class Uniforms:
+    """A uniform number for each key of some counts, by its first 64 bits.
+
+    Of keys that are `sampled` already it is uniform below the probability of having been sampled.
+    """
+
+    rows: SampleRows
+    counts: Counts
+    words: Words
+    sampled: bool = False
+
+    def where(self, chosen: Mask | Counts | slice) -> Uniforms:
+        """Return the numbers of some keys."""
+        return replace(self, counts=self.counts[chosen], words=self.words[chosen])
+
+    def bounds(self) -> Bounds:
+        """Return bounds of the numbers."""
+        whole = uniform_bounds(self.words)
+        if not self.sampled:
+            return whole
+        below, unit = sampling_bounds(self.rows, self.counts), 2.0 ** (2 - self.rows.grid.width)
+        low = np.maximum(whole.low * below.low * (1 - 2.0**-50) - unit, 0.0)
+        return Bounds(low, whole.high * below.high * (1 + 2.0**-50))
+
+    def exactly(self, place: int, bits: Bits) -> int:
+        """Return one number times 2^width, an integer, from further bits."""
+        width, word = self.rows.grid.width, int(self.words[place])
+        if not self.sampled:
+            return uniform_from(word, width, bits)
+        below = self.rows.scheme.integer_probability(int(self.counts[place]), width)
+        return uniform_from(word, width + WORD, bits) * below >> (width + WORD)
+
+
+def draw_values(rows: SampleRows, counts: Counts, bits: Bits, sampled: bool = False) -> Counts:
+    """Return tokens of independent keys with these counts; 0 is not published.
+
+    Keys that are `sampled` already get them given that they were sampled.
+    """
     values = np.zeros(len(counts), dtype=np.int64)
     steady = _steady(rows, counts)
     noise = TruncatedGeometricNoise.of(rows.grid).sample(int(steady.sum()), bits)
     values[steady] = np.maximum(counts[steady] - noise, 0)
     places = np.flatnonzero(~steady)
-    words = bits.words(len(places))
-    sampled = uniform_bounds(words).low < sampling_bounds(rows, counts[places]).high
-    places, words = places[sampled], words[sampled]
-    values[places] = _gentle(rows, counts[places], words)
+    drawn = Uniforms(rows, counts[places], bits.words(len(places)), sampled)
+    reached = drawn.bounds().low < sampling_bounds(rows, drawn.counts).high
+    places, drawn = places[reached], drawn.where(reached)
+    values[places] = _gentle(drawn)
     unsettled = values[places] == OPEN
-    places, words = places[unsettled], words[unsettled]
-    order = np.argsort(counts[places], kind="stable")
-    places, words = places[order], words[order]
-    for block in _blocks(rows, counts[places]):
-        values[places[block]] = _settled(rows, counts[places[block]], words[block], bits)
+    places, drawn = places[unsettled], drawn.where(unsettled)
+    order = np.argsort(drawn.counts, kind="stable")
+    places, drawn = places[order], drawn.where(order)
+    for block in _blocks(rows, drawn.counts):
+        values[places[block]] = _settled(drawn.where(block), bits)
     return values
 
 
@@ -123,8 +161,9 @@ def _steady(rows: SampleRows, counts: Counts) -> Mask:
     return counts >= start
 
 
-def _gentle(rows: SampleRows, counts: Counts, words: Words) -> Counts:
+def _gentle(drawn: Uniforms) -> Counts:
     """Return values where the sampling probability varies slowly, OPEN elsewhere or if bounds disagree."""
+    rows, counts = drawn.rows, drawn.counts
     values = np.full(len(counts), OPEN, dtype=np.int64)
     if rows.tokens > 1:
         return values
@@ -132,8 +171,7 @@ def _gentle(rows: SampleRows, counts: Counts, words: Words) -> Counts:
     places = np.flatnonzero(gentle.within(counts - rows.warm_up, counts))
     for first in range(0, len(places), LARGEST_BLOCK):
         block = places[first : first + LARGEST_BLOCK]
-        uniforms = uniform_bounds(words[block])
-        values[block] = draw_gentle(gentle, counts[block], uniforms, OPEN)
+        values[block] = draw_gentle(gentle, counts[block], drawn.where(block).bounds(), OPEN)
     return values
 
 
@@ -150,10 +188,10 @@ def _blocks(rows: SampleRows, counts: Counts) -> Iterator[slice]:
             yield slice(first, min(first + LARGEST_BLOCK, stop))
 
 
-def _settled(rows: SampleRows, counts: Counts, words: Words, bits: Bits) -> Counts:
+def _settled(drawn: Uniforms, bits: Bits) -> Counts:
     """Return tokens of one block; keys that the bounds leave open are drawn by the integer walk."""
-    values = walk(rows, counts, uniform_bounds(words))
+    rows = drawn.rows
+    values = walk(rows, drawn.counts, drawn.bounds())
     for place in np.flatnonzero(values == OPEN).tolist():
-        uniform = uniform_from(int(words[place]), rows.grid.width, bits)
-        values[place] = rows.draw(int(counts[place]), uniform)
+        values[place] = rows.draw(int(drawn.counts[place]), drawn.exactly(place, bits))
     return values

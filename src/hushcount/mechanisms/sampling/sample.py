@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import Claim, Mechanism, Released, check_calibrated, keep
+from hushcount.mechanisms.base import Block, Claim, Mechanism, Released, check_calibrated, joined, keep
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.groups import row_budget
 from hushcount.mechanisms.sampling.distribution import SampleDistribution
@@ -21,10 +22,15 @@ from hushcount.privacy import Budget, Guarantee, PrivacyUnit, check_count, unwar
 from hushcount.releases.accuracy import RELIABLE
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.release import Release
-from hushcount.shapes import NOTHING_PUBLIC, Histogram, Public, Shape
+from hushcount.shapes import NOTHING_PUBLIC, ExactCounts, Histogram, Public, Shape
+from hushcount.shapes.samples import SampledCounts
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from hushcount.noise.bits import Bits
+
+CountsShape = Histogram | ExactCounts | SampledCounts
 
 LARGEST_TOKENS = 1024
 LARGE_COUNT = 1 << 60  # larger counts are not looked at
@@ -34,10 +40,17 @@ WAY_OUT = (
 )
 
 
-class Sampling(Mechanism[Histogram, Released]):
+def blocks(shape: CountsShape) -> Iterable[Block]:
+    """Return keys and counts; those on disk come in many blocks, and those of a sample once."""
+    if isinstance(shape, SampledCounts):
+        return [shape.take()]
+    return shape.blocks if isinstance(shape, ExactCounts) else [(shape.keys, shape.counts)]
+
+
+class Sampling(Mechanism[CountsShape, Released]):
     """A mechanism that samples keys by a public scheme; each value is divided into `tokens`."""
 
-    accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (Histogram, ExactCounts)
     sketch = "exact"
     weighted = True
     way_out = WAY_OUT
@@ -62,7 +75,7 @@ class Sampling(Mechanism[Histogram, Released]):
         shares = (math.nextafter(whole / keys, 0) for whole in (self.budget.epsilon, self.budget.delta))
         return unwarned(*shares)
 
-    def check_sizes(self, shape: Histogram) -> None:
+    def check_sizes(self, shape: CountsShape) -> None:
         """Raise unless one unit has as many keys as was calibrated for."""
         super().check_sizes(shape)
         check_calibrated("rows of one unit", shape.unit.rows, self.public.unit.rows)
@@ -111,6 +124,7 @@ class PrivateSample(Sampling[Release]):
     """
 
     name = "sample"
+    sampled = False  # whether keys were sampled before
     claim = Claim(
         "private weighted sampling",
         "Private weighted sampling with sanitised counts is (epsilon, delta)-DP end to end.",
@@ -136,13 +150,20 @@ class PrivateSample(Sampling[Release]):
 
         return KeyForecast(0, self.reporting, added)
 
-    def draw(self, shape: Histogram, bits: Bits) -> Release:
+    def draw(self, shape: CountsShape, bits: Bits) -> Release:
         """Draw the sample and its sanitised counts in one step."""
-        values = draw_values(self.rows, shape.counts, bits)
-        published = values >= 1
-        guarantee = self.guarantee(shape.unit, scheme=self.scheme.name)
+        return self.published((self._drawn(*block, bits) for block in blocks(shape)), shape.unit)
+
+    def _drawn(self, keys: pa.Array, counts: Counts, bits: Bits) -> Block:
+        """Return what is published of some keys."""
+        values = draw_values(self.rows, counts, bits, self.sampled)
+        return keep(keys, values >= 1), values[values >= 1]
+
+    def published(self, drawn: Iterable[Block], unit: PrivacyUnit) -> Release:
+        """Return the release of what was drawn."""
+        guarantee = self.guarantee(unit, scheme=self.scheme.name)
         error = SampleError(self.each, self.scheme, self.tokens, self.public.max_events)
-        return Release.of(keep(shape.keys, published), values[published], guarantee, error)
+        return Release.of(*joined(drawn), guarantee, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +243,8 @@ class PrivateSampleKeys(Sampling[KeyList]):
         self.distribution()
         return KeyForecast(0, self.reporting, None)
 
-    def draw(self, shape: Histogram, bits: Bits) -> KeyList:
+    def draw(self, shape: CountsShape, bits: Bits) -> KeyList:
         """Publish each key with probability pi of its count."""
-        keys = keep(shape.keys, draw_published(self.rows, shape.counts, bits))
-        guarantee = self.guarantee(shape.unit, scheme=self.scheme.name)
-        return KeyList.of_keys(keys, guarantee)
+        drawn = ((keep(keys, draw_published(self.rows, w, bits)), w[:0]) for keys, w in blocks(shape))
+        keys, _ = joined(drawn)
+        return KeyList.of_keys(keys, self.foretold(shape.unit))

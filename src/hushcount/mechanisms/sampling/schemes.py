@@ -1,4 +1,4 @@
-"""With what probability a key of a given count is sampled: ppswor or Poisson PPS.
+"""With what probability a key of a given count is sampled: ppswor, Poisson PPS, or any table.
 
 A scheme is public. Probabilities do not decrease with the count; count 0 is never sampled.
 Integer probabilities are monotone by construction: docs/proofs/sampling/sample.md, section 4.
@@ -29,37 +29,23 @@ SAFE = 1 - 2.0**-30  # outweighs the rounding of a limit
 RELATIVE_ERROR = 2.0**-44  # of `probability`, which is a few roundings of 2^-53 from the real number
 
 
-@dataclass(frozen=True, slots=True)
 class Scheme(ABC):
-    """A probability for every count: a function of rate * count^power that does not decrease with it."""
+    """A probability for every count that does not decrease with it."""
 
-    rate: float
-    power: float = 1.0
-
-    words: ClassVar[str]
-    largest_rate: ClassVar[float]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", _rate(self.rate, self.largest_rate))
-        object.__setattr__(self, "power", check_power(self.power))
+    __slots__ = ()
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """The name of the scheme with its public numbers."""
-        return f"{self.words} (rate {self.rate:g}, power {self.power:g})"
 
+    @abstractmethod
     def probability(self, counts: npt.ArrayLike) -> Floats:
         """Return the probabilities as floats."""
-        sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
-        return np.where(sizes >= 1, self._of_sizes(self.rate * sizes**self.power), 0.0)
 
+    @abstractmethod
     def integer_probability(self, count: int, width: int) -> int:
         """Return the probability times 2^width as an integer that never decreases with the count."""
-        if count < 1:
-            return 0
-        context = _context(width)
-        size = context.multiply(Decimal(self.rate), _power(count, self.power, context))
-        return _scaled(self._exactly(size, context), width, context)
 
     @abstractmethod
     def certain_from(self, width: int) -> int | None:
@@ -74,6 +60,61 @@ class Scheme(ABC):
         """
 
     @abstractmethod
+    def fields(self) -> dict[str, object]:
+        """Return the scheme for the header of a file: its name in SCHEMES, and what it is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerScheme(Scheme):
+    """A function of rate * count^power.
+
+    Parameters
+    ----------
+    rate : float
+        The sampling rate, above 0: the tau of threshold sampling.
+    power : float
+        The power of the count, 0 to 2.
+    """
+
+    rate: float
+    power: float = 1.0
+
+    words: ClassVar[str]
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", _rate(self.rate))
+        object.__setattr__(self, "power", check_power(self.power))
+
+    @property
+    def name(self) -> str:
+        """The name of the scheme with its public numbers."""
+        return f"{self.words} (rate {self.rate:g}, power {self.power:g})"
+
+    def probability(self, counts: npt.ArrayLike) -> Floats:
+        """Return the probabilities as floats.
+
+        Parameters
+        ----------
+        counts : array of int
+            The counts; those below 1 have probability 0.
+        """
+        sizes = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
+        return np.where(sizes >= 1, self._of_sizes(self.rate * sizes**self.power), 0.0)
+
+    def integer_probability(self, count: int, width: int) -> int:
+        """Return the probability times 2^width as an integer that never decreases with the count."""
+        if count < 1:
+            return 0
+        context = _context(width)
+        size = context.multiply(Decimal(self.rate), _power(count, self.power, context))
+        return _scaled(self._exactly(size, context), width, context)
+
+    def fields(self) -> dict[str, object]:
+        """Return the scheme for the header of a file."""
+        return {"name": self.kind, "rate": self.rate, "power": self.power}
+
+    @abstractmethod
     def _of_sizes(self, sizes: Floats) -> Floats:
         """Return the probabilities at values of rate * count^power."""
 
@@ -82,11 +123,16 @@ class Scheme(ABC):
         """Return the probability at one value, up to 1, in monotone decimal operations."""
 
 
-class Ppswor(Scheme):
-    """Sampled when an exponential variable is below rate * count^power (without replacement, by size)."""
+class Ppswor(PowerScheme):
+    """Sampled when an exponential variable is below rate * count^power (without replacement, by size).
 
-    words = "ppswor"
-    largest_rate = math.inf
+    Examples
+    --------
+    >>> Ppswor(0.01).probability([1, 100, 1000]).round(4).tolist()
+    [0.01, 0.6321, 1.0]
+    """
+
+    words = kind = "ppswor"
 
     def certain_from(self, width: int) -> int | None:
         """Return the count from which exp(-rate * count^power) is rounded away."""
@@ -114,11 +160,16 @@ class Ppswor(Scheme):
         return context.subtract(Decimal(1), context.exp(-size))
 
 
-class Pps(Scheme):
-    """Sampled when a uniform variable is below rate * count^power (Poisson PPS, priority sampling)."""
+class Pps(PowerScheme):
+    """Sampled when a uniform variable is below rate * count^power (Poisson PPS, priority sampling).
 
-    words = "Poisson PPS"
-    largest_rate = 1.0
+    Examples
+    --------
+    >>> Pps(0.01).probability([1, 20, 1000]).tolist()
+    [0.01, 0.2, 1.0]
+    """
+
+    words, kind = "Poisson PPS", "pps"
 
     def certain_from(self, width: int) -> int | None:  # the same at any width
         """Return the count from which rate * count^power is at least 1."""
@@ -178,12 +229,11 @@ def check_power(power: float) -> float:
     return number
 
 
-def _rate(rate: float, largest: float) -> float:
-    """Return a rate above 0 and at most `largest`, or raise."""
+def _rate(rate: float) -> float:
+    """Return a finite rate above 0, or raise."""
     number = check_number("rate", rate)
-    if not 0 < number <= largest or math.isinf(number):
-        rule = "above 0 and at most 1" if largest == 1 else "a finite number above 0"
-        raise ParameterError(f"rate must be {rule}, got {rate}.")
+    if not 0 < number < math.inf:
+        raise ParameterError(f"rate must be a finite number above 0, got {rate}.")
     return number
 
 

@@ -42,7 +42,7 @@ def _row(place: str, /, **fields: Kind) -> Row:
 
 
 NOISES = ("discrete-laplace", "discrete-gaussian")
-SCHEMES = ("ppswor", "pps")
+SCHEMES = ("ppswor", "pps", "sampling-table")
 DOMAINS = ("integer-range", "known-keys")
 _LEVELS = ("laplace-levels", "gaussian-levels")
 _BUDGET = ("budget",)
@@ -124,6 +124,7 @@ _PARTS = {
     "budget": _row("privacy:Budget", epsilon="float", delta="float"),
     "ppswor": _row("mechanisms.sampling.schemes:Ppswor", rate="float", power="float"),
     "pps": _row("mechanisms.sampling.schemes:Pps", rate="float", power="float"),
+    "sampling-table": _row("mechanisms.sampling.tabled:SamplingTable", probabilities="numbers"),
     "integer-range": _row("keys.domains:IntegerRange", first="whole", last="whole"),
     "known-keys": _row("releases.stored.models:NamedDomain", size="count", digest="text"),
     "envelope-plan": _row(
@@ -255,6 +256,7 @@ _KINDS: dict[str, tuple[Callable[..., Plain], Callable[[Plain], object]]] = {
     "count": (whole_plain, lambda value: whole_from(value, 1)),
     "wholes": (lambda values: list(map(whole_plain, values)), lambda value: list_from(value, whole_from)),
     "number": (number_plain, number_from),
+    "numbers": (lambda values: list(map(number_plain, values)), lambda value: list_from(value, number_from)),
     "float": (number_plain, float_from),
     "flag": (bool, flag_from),
     "text": (str, text_from),

@@ -9,13 +9,13 @@ from itertools import accumulate, pairwise, product
 import mpmath
 import numpy as np
 import pytest
-from tests.reference.listed import Listed
 
 from hushcount.mechanisms.sampling.distribution import SampleDistribution, gentle_values
 from hushcount.mechanisms.sampling.filter import OPEN, _gentle_published, uniform_bounds
 from hushcount.mechanisms.sampling.gentle import GentleRows, _powers, draw_gentle, rounding
 from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, values_grid
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor, Scheme
+from hushcount.mechanisms.sampling.tabled import SamplingTable
 from hushcount.privacy import Budget
 
 BUDGETS = [(1.0, 1e-6), (0.5, 1e-9), (3.0, 0.2), (20.0, 1e-3), (0.2, 0.3)]
@@ -31,7 +31,7 @@ SCHEMES: list[Scheme] = [
     Pps(1e-9, 2),
     Pps(1e-3, 0.5),
     Pps(1e-9, 1.5),
-    Listed((0.0, 0.1, 0.1, 0.9)),
+    SamplingTable((0.0, 0.1, 0.1, 0.9)),
 ]
 
 

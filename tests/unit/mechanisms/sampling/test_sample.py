@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.reference.listed import Listed
 from tests.reference.sample_banded import PrivateSampleBanded
 from tests.seeded_bits import DictatedBits, SeededBits
 
@@ -16,9 +15,10 @@ from hushcount.mechanisms.sampling.filter import OPEN, draw_values, uniform_boun
 from hushcount.mechanisms.sampling.rows import SampleRows, values_grid
 from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Pps, Ppswor, Scheme
+from hushcount.mechanisms.sampling.tabled import SamplingTable
 from hushcount.privacy import Budget
 from hushcount.shapes import Histogram
-from hushcount.sketches.samples import coordinated_sample
+from hushcount.sketches.samples.weighted import coordinated_sample
 
 SCHEMES: list[Scheme] = [
     EVERY_KEY,
@@ -30,7 +30,7 @@ SCHEMES: list[Scheme] = [
     Ppswor(0.2, 0),
     Ppswor(1e-9),
     Pps(1e-6, 1.5),
-    Listed((0.0, 0.1, 0.1, 0.9)),
+    SamplingTable((0.0, 0.1, 0.1, 0.9)),
 ]
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy, LeafBatch, UserLeafBatch
     from hushcount.keys.domains import Domain
     from hushcount.keys.row_hash import RowHash
+    from hushcount.shapes.samples import SamplingScheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class Public:
     `candidates` is the largest number of keys that the summary can hold; the floor of a stream of n events is
     at most n / `parts`; `moved` is the largest number of counts that one unit can change, each by 1 (the l0
     sensitivity); `height` is the number of levels below the root of a hierarchy; `shape` is the type of the
-    summary. The caller states `max_events`, a bound on the number of events, `domain`, all keys that can be
-    published, and `min_users`, the least count of a key that may be published.
+    summary; `scheme` is how a sample was drawn. The caller states `max_events`, a bound on the number of
+    events, `domain`, all keys that can be published, and `min_users`, the least count that may be published.
     """
 
     candidates: int | None = None
@@ -43,6 +44,7 @@ class Public:
     height: int | None = None
     shape: type[Shape] | None = None
     min_users: int | None = None
+    scheme: SamplingScheme | None = None
 
     def __post_init__(self) -> None:
         for name in ("candidates", "parts", "max_events", "moved", "height", "min_users"):
@@ -196,7 +198,6 @@ class Shards:
         return Public(unit=self.unit, shape=type(self))
 
 
-@dataclass(frozen=True, slots=True)
 class KeyShards(Shards):
     """Shards to which events were assigned by their key: no key is in two of them."""
 
@@ -218,7 +219,6 @@ class ManyKeys:
         return Public(self.candidates, self.parts, unit=self.unit, moved=self.moved, shape=type(self))
 
 
-@dataclass(frozen=True, slots=True)
 class LimitedKeys(ManyKeys):
     """Counts of a sketch that never stores more than `candidates` keys, whatever the data are."""
 

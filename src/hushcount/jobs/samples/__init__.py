@@ -1,0 +1,1 @@
+"""Samples of what was counted, or sampled, before."""

@@ -1,0 +1,1 @@
+"""Weighted samples of keys: raw data of their owner."""
