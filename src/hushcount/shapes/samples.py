@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from hushcount.privacy import EVENT, USER, PrivacyUnit
 from hushcount.shapes import Public
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hushcount.compiled.arrays import Counts, Floats
 
 
+@runtime_checkable
 class SamplingScheme(Protocol):
     """With which probability a key of each count is sampled."""
 

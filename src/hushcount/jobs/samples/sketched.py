@@ -19,6 +19,7 @@ from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.privacy import USER
 from hushcount.releases.accuracy import EVENTS
 from hushcount.shapes.samples import SampledCounts
+from hushcount.sketches.base import SavedSketch
 
 if TYPE_CHECKING:
     from hushcount.accounting.runs import RunPlan
@@ -40,7 +41,7 @@ def is_sketch(data: object) -> bool:
             return False
         with open(data, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC
-    return callable(getattr(data, "shape", None)) and callable(getattr(data, "public", None))
+    return isinstance(data, SavedSketch)
 
 
 def sample_sketch(values: Mapping[str, object]) -> Release | DryRun:

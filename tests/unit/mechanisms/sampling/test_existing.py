@@ -42,7 +42,7 @@ def test_values_are_those_of_the_integer_rows():
     rows = SampleRows(values_grid(Budget(1.0, 1e-3)), Pps(0.02))
     counts = np.arange(1, 60)
     words = SeededBits(7).words(len(counts))
-    values = draw_values(rows, counts, DictatedBits(words[:0], words), sampled=True)
+    values = draw_values(rows, counts, DictatedBits([words[:0], words]), sampled=True)
     width = rows.grid.width
     for count, word, value in zip(counts.tolist(), words.tolist(), values.tolist(), strict=True):
         below = rows.scheme.integer_probability(count, width)
