@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
 
 from hushcount.errors import ParameterError
 
@@ -49,8 +49,8 @@ class NodeLabel:
         """
         if text == ROOT:
             return cls(text, 0, lambda other: other != ROOT)
-        found, example = _read(str(text), hierarchy)
-        if found is None or not 1 <= found.level <= height:
+        found, example = _read(text if isinstance(text, str) else "", hierarchy)
+        if not isinstance(text, str) or found is None or not 1 <= found.level <= height:
             raise ParameterError(
                 f"node must be the label of a node of hierarchy {hierarchy}, such as * or {example},"
                 f" got {text!r}."
@@ -80,13 +80,23 @@ def _begins(start: str | tuple[str, ...], text: str) -> bool:
     return text.startswith(start)
 
 
+def _written(prefix: IPv4Network | IPv6Network) -> str:
+    """Return how a table writes a prefix; Python writes some addresses of IPv6 in another way since 3.13."""
+    start, length = prefix.network_address, prefix.prefixlen
+    address = str(start)
+    if isinstance(start, IPv6Address) and start.ipv4_mapped is not None:
+        high, low = divmod(int(start.ipv4_mapped), 1 << 16)
+        address = f"::ffff:{high:x}:{low:x}"
+    return address if length == prefix.max_prefixlen else f"{address}/{length}"
+
+
 def _address(text: str, kind: type[IPv4Network | IPv6Network], step: int) -> NodeLabel | None:
     """Return the label of a prefix, or None if it is none of this step."""
     try:
         prefix = ip_network(text)
     except ValueError:
         return None
-    if not isinstance(prefix, kind) or prefix.prefixlen % step:
+    if not isinstance(prefix, kind) or prefix.prefixlen % step or text != _written(prefix):
         return None
 
     def holds(other: str) -> bool:

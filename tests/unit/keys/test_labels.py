@@ -51,6 +51,12 @@ def test_labels_of_other_hierarchies(name):
         ("ipv4/8", "10.0.0.0/12", "10.0.0.0/8"),
         ("ipv4/8", "10.0.0.1/8", "10.0.0.0/8"),
         ("ipv4/8", "2001:db8::/32", "10.0.0.0/8"),
+        ("ipv4/8", "10.0.0.0/08", "10.0.0.0/8"),  # a published node would be taken for an unpublished one
+        ("ipv4/8", "10.0.0.0/32", "10.0.0.0/8"),
+        ("ipv6/16", "2001:0db8::/32", "2001:db8::/32"),
+        ("path/2", None, "/shop"),
+        ("path/2", ("a", "b"), "/shop"),
+        ("date", 2024, "2024-05-17"),
         ("ipv6/16", "10.0.0.0/8", "2001:db8::/32"),
         ("path/2", "/a/b/c", "/shop"),
         ("domain/2", "com.example.www", "com.example"),
