@@ -217,8 +217,6 @@ class TreeSettings(Settings):
             raise ParameterError(f"method must be one of {', '.join(METHODS)}, got {self.method}.")
         if self.counters is not None and self.offline:
             raise ParameterError('counters needs method="streaming"; offline counts all keys.')
-        if self.by_level and not self.offline:
-            raise ParameterError('by_level needs method="offline", which counts all nodes of every level.')
         self.least_residual()
 
     @property

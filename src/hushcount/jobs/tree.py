@@ -165,8 +165,8 @@ def tree(
 def tree_of(values: Mapping[str, object]) -> TreeRelease:
     """Do what the parameters of `tree` ask for; a sketch that the caller has counted is only released."""
     if isinstance(values["data"], HierarchySketch):
-        if values.get("user") is not None or values.get("by_level"):
-            raise ParameterError("a HierarchySketch has been counted; leave out user, max_keys and by_level.")
+        if values.get("user") is not None:
+            raise ParameterError("a HierarchySketch has been counted; leave out user and max_keys.")
         asked, settings = taken(AskedHierarchy, values), taken(TreeSettings, values)
         request = with_columns(taken(Request, values), asked.parsed)
         return _released(request, asked.parsed, settings, bool(values.get("dry_run")))
@@ -208,7 +208,8 @@ def _released(
         )
     ask = TreeAsk(Request(), settings, sketch)
     _, mechanism = ask.prepare()
-    law = (mechanism.name, mechanism.public, ask.law(), mechanism.threshold)
+    law: tuple[object, ...] = (mechanism.name, mechanism.public, ask.law(), mechanism.threshold)
+    law = (*law, "by level") if settings.by_level else law
     plan = request.planned_sketch(mechanism.event(), sketch.unit, law)
     if dry:
         check_length(sketch.total, settings.max_events)
@@ -231,7 +232,8 @@ class TreeAsk(AnyTreeAsk):
     def prepare(self) -> tuple[HierarchySketch, LevelFloorRelease]:
         """Return the sketch and its mechanism, or raise if the threshold is too small."""
         threshold, public = self.settings.least_residual(), self.sketch.public()
-        return self.sketch, LevelFloorRelease(self.settings.budget, public, threshold)
+        by_level = self.settings.by_level
+        return self.sketch, LevelFloorRelease(self.settings.budget, public, threshold, by_level)
 
     def count(self, reading: Run, progress: Progress | None) -> None:
         """Count all keys; a malformed one is dropped, or stops the run if the caller asked for that."""

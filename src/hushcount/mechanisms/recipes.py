@@ -13,6 +13,7 @@ from typing import cast
 from hushcount import shapes
 from hushcount.keys.row_hash import RowHash
 from hushcount.mechanisms.base import Mechanism
+from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.mechanisms.hierarchy.users import NodeRelease
 from hushcount.mechanisms.histograms.chosen import ChosenBound, RankedCounts
@@ -60,7 +61,9 @@ def _recipe(mechanism: Mechanism[Shape, object], shape: Shape) -> Recipe:
         recipe["max_keys"] = mechanism.chosen
     if isinstance(mechanism, TreeMechanism):
         recipe["threshold"] = mechanism.threshold
-    if isinstance(mechanism, NodeRelease):
+    if isinstance(mechanism, NodeRelease) or (
+        isinstance(mechanism, LevelFloorRelease) and mechanism.by_level
+    ):
         recipe["by_level"] = mechanism.by_level
     if isinstance(mechanism, Sampling):
         recipe |= {"scheme": mechanism.scheme, "tokens": mechanism.tokens}

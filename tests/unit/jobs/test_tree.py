@@ -273,6 +273,19 @@ def test_events_by_level():
     assert release.guarantee.unit.name == "event"
 
 
+def test_events_by_level_in_one_pass(tmp_path):
+    asked = {"hierarchy": "path/2", "threshold": 1000, "by_level": True, **BUDGET}
+    release = hc.tree(VISITS, method="streaming", output=tmp_path / "tree.json", **asked)
+    totals = {row["node"]: round(row["total"], -2) for row in release.table.to_pylist()}
+    about = {"/about": 7000, "/about/·": 7000}
+    assert totals == {"*": 24000, "/shop": 17000, "/shop/tea": 9000, **about}
+    assert all(finding.follows is not False for finding in hc.verify(tmp_path / "tree.json").findings)
+    assert hc.read_release(tmp_path / "tree.json").table == release.table
+    sketch = hc.HierarchySketch("path/2")
+    sketch.update(VISITS)
+    assert sorted(hc.tree(sketch, **asked).nodes.to_pylist()) == sorted(totals)
+
+
 def test_users_that_cannot_be_used_are_refused_before_anything_is_read():
     asked = {"hierarchy": "ipv4/8", "user": "u", "column": "k"}
     assert refusal(**asked) == "max_keys must be given with user to count users; it has no default."
@@ -281,16 +294,13 @@ def test_users_that_cannot_be_used_are_refused_before_anything_is_read():
     assert refusal(**asked, max_keys=8, threshold=20) == (
         "threshold must be at least 209 for users of at most 8 keys at this epsilon and delta, got 20."
     )
-    assert refusal(by_level=True, method="streaming") == (
-        'by_level needs method="offline", which counts all nodes of every level.'
-    )
     assert refusal(**asked, max_keys=2, checkpoint="x").startswith("checkpoint cannot be combined with user:")
     assert refusal(FLOWS, **asked | {"user": "src", "column": "src"}, max_keys=2) == (
         "user must be another column than the keys, got src."
     )
     sketch = hc.HierarchySketch("path/2")
     assert refusal(sketch, user="u", max_keys=2) == (
-        "a HierarchySketch has been counted; leave out user, max_keys and by_level."
+        "a HierarchySketch has been counted; leave out user and max_keys."
     )
 
 

@@ -8,7 +8,7 @@ residual reaches the threshold, from the leaves up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.compiled.arrays import Counts
+from hushcount.privacy import LARGEST_COUNT
 from hushcount.releases.trees.nodes import TreeRows
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Hierarchy
 
 ROOT = "*"
+BY_LEVEL = "by level"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,10 @@ class NoisyLevels:
     def floors(self) -> tuple[int, ...]:
         """The noisy floors, 0 for the root, which has none."""
         return (0, *(level.floor for level in self.below))
+
+    def taking_nothing(self) -> NoisyLevels:
+        """Return the same counts with lower estimates of 0, so that no node takes anything from another."""
+        return replace(self, below=tuple(replace(level, floor=LARGEST_COUNT // 2) for level in self.below))
 
 
 def conservative_tree(hierarchy: Hierarchy, levels: NoisyLevels, threshold: int) -> TreeRows:

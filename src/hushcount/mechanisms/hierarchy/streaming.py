@@ -14,11 +14,12 @@ from hushcount.mechanisms.counters.floor import ONE_STREAM
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.hierarchy.level_error import LevelError
 from hushcount.mechanisms.hierarchy.levels import levels_for
-from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, conservative_tree
+from hushcount.mechanisms.hierarchy.residuals import BY_LEVEL, NoisyLevel, NoisyLevels, conservative_tree
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.noise.bits import Bits
+from hushcount.privacy import Budget
 from hushcount.releases.tree import TreeRelease
-from hushcount.shapes import FloorCounters, LevelCounters
+from hushcount.shapes import FloorCounters, LevelCounters, Public
 
 NEGLIGIBLE = 1e-12  # noise beyond this probability is not looked at
 
@@ -75,6 +76,12 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
         (*ONE_STREAM, "the node of an event at a level is a function of its key"),
     )
 
+    def __init__(
+        self, budget: Budget, public: Public, threshold: int | None = None, by_level: bool = False
+    ) -> None:
+        self.by_level = by_level
+        super().__init__(budget, public, threshold)
+
     def calibrate(self) -> None:
         """Set the noise of the levels, and the threshold: not below the smallest height above a floor."""
         budget = self.row
@@ -99,7 +106,9 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
 
     def parameters(self) -> dict[str, int | float | str]:
         """Return the height above a noisy floor that hides a node, and the noise in words."""
-        stated = {} if self.budget.rho is None else {"rho": self.budget.rho}
+        stated: dict[str, int | float | str] = {} if self.budget.rho is None else {"rho": self.budget.rho}
+        if self.by_level:
+            stated["table"] = BY_LEVEL
         return {"above_floor": self.levels.threshold, "noise": self.levels.noise.words, **stated}
 
     def forecast(self) -> KeyForecast:
@@ -115,7 +124,8 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
     def draw(self, shape: LevelCounters, bits: Bits) -> TreeRelease:
         """Publish the noisy levels, and of them the tree of nodes whose residual reaches the threshold."""
         noisy = self.noisy_levels(shape, bits)
-        rows = conservative_tree(shape.hierarchy, noisy, self.threshold)
+        taken = noisy.taking_nothing() if self.by_level else noisy
+        rows = conservative_tree(shape.hierarchy, taken, self.threshold)
         error = LevelError(
             self.levels.noise,
             noisy.floors,
@@ -123,7 +133,7 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
             self.levels.threshold,
             self.threshold,
             0,
-            False,
+            self.by_level,
         )
         return self.tree(rows, shape.hierarchy, shape.unit, error).with_notes(*self._notes(noisy))
 

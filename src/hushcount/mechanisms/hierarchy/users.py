@@ -14,7 +14,7 @@ from hushcount.compiled.arrays import Counts, Mask
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Claim
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
-from hushcount.mechanisms.hierarchy.residuals import NoisyLevel, NoisyLevels, conservative_tree
+from hushcount.mechanisms.hierarchy.residuals import BY_LEVEL, NoisyLevel, NoisyLevels, conservative_tree
 from hushcount.mechanisms.hierarchy.together import MOST_EVENTS, Comparisons, Together, together
 from hushcount.mechanisms.hierarchy.totals import LACKING, NEAR, at_once, picked, selected_below
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
@@ -29,7 +29,7 @@ from hushcount.shapes import NodeCounts, Public
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import UserLeafBatch
 
-BY_LEVEL, TREE = "by level", "tree"
+TREE = "tree"
 
 
 class NodeRelease(TreeMechanism[NodeCounts]):

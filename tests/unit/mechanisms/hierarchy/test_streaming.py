@@ -272,3 +272,25 @@ def test_budgets_beyond_floating_point_are_refused_in_words_of_the_caller(epsilo
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-8, 1e-6), (1.0, 1e-280), (20.0, 1e-280), (1e-8, 1e-280)])
 def test_the_least_budgets_are_accepted(epsilon, delta):
     assert LevelFloorRelease(Budget(epsilon, delta), Public(height=4)).threshold >= 1
+
+
+def test_the_table_by_level_is_a_function_of_the_same_published_levels() -> None:
+    """Every noisy count that clears its floor and the threshold, and nothing else; the draw is the same."""
+    shape = sketched(flows(1)).shape()
+    tree, table = (
+        LevelFloorRelease(BUDGET, Public(height=4), 500, by_level=by_level) for by_level in (False, True)
+    )
+    noisy = table.noisy_levels(shape, SeededBits(7))
+    expected = {("*", noisy.total)} if noisy.total >= 500 else set()
+    for depth, level in enumerate(noisy.below, start=1):
+        kept = level.counts >= 500
+        nodes = level.nodes.filter(pa.array(kept))
+        labels = shape.hierarchy.labels(nodes, np.full(len(nodes), depth, np.int16)).to_pylist()
+        expected |= set(zip(labels, level.counts[kept].tolist(), strict=True))
+    found = table.release(shape, SeededBits(7))
+    assert set(zip(found.nodes.to_pylist(), found.totals.to_pylist(), strict=True)) == expected
+    assert found.residuals.to_pylist() == found.totals.to_pylist()
+    assert set(tree.release(shape, SeededBits(7)).nodes.to_pylist()) <= set(found.nodes.to_pylist())
+    assert found.guarantee.parameters["table"] == "by level"
+    assert found.guarantee.epsilon == BUDGET.epsilon
+    assert "residual is the total: no node takes anything from another." in found.accuracy().sentences
