@@ -209,6 +209,10 @@ class Thresholded(Mechanism[CountsT, Release]):
     def error(self, sizes: Public) -> ErrorModel:
         """Return how far counts may lie from the truth, for a summary with these public numbers."""
 
+    def published(self) -> dict[str, int]:
+        """Return from which noisy value on keys are published, and below which value they never are."""
+        return {"threshold": self.threshold, "least": self.least_value}
+
     def parameters(self, sizes: Public) -> dict[str, int | float | str | None]:
         """Return the public numbers that the guarantee names, for a summary with these public numbers."""
         return {"threshold": self.threshold}

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats
-from hushcount.noise.lattice import both_sides, smallest_integer
+from hushcount.noise.lattice import both_sides, log_both_sides, smallest_integer
 
 SAFETY = 1e-10
 """Every computed tail must stay this much (relatively) below its target: rounding never uses up delta."""
@@ -59,6 +59,17 @@ def difference_tail(epsilon: float, m: Counts) -> Floats:
         return one_minus_a / (1 + a) * np.exp(-epsilon * m) * _difference_bracket(a, one_minus_a, m)
 
     return both_sides(upper, m.astype(np.float64))
+
+
+def log_difference_tails(epsilon: float, m: Counts) -> Floats:
+    """Return log P[z1 - z0 >= m] for many whole numbers m of either sign, also where it is a tiny number."""
+    a, one_minus_a = math.exp(-epsilon), -math.expm1(-epsilon)
+
+    def log_upper(m: Floats) -> Floats:
+        bracket = np.log(_difference_bracket(a, one_minus_a, m))
+        return np.asarray(math.log(one_minus_a / (1 + a)) - epsilon * m + bracket)
+
+    return log_both_sides(log_upper, m.astype(np.float64))
 
 
 def log_floor_tail(epsilon: float, threshold: int) -> float:

@@ -46,6 +46,24 @@ class RowErrorModel(ErrorModel, Protocol):
 
 
 @runtime_checkable
+class SelectedError(ErrorModel, Protocol):
+    """An error model that knows which counts are published, and so what that says about their noise."""
+
+    def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts | None]:
+        """Return the ends of published rows, each of which holds given that its row was published."""
+        ...
+
+
+@runtime_checkable
+class FullFromError(Protocol):
+    """An error model that says from which count on a row has the widths of any key."""
+
+    def full_from(self, confidence: float) -> int | None:
+        """Return that count; smaller counts have a lower end that is further down."""
+        ...
+
+
+@runtime_checkable
 class SanitisedError(Protocol):
     """The error model of a release whose distribution is known row by row."""
 
@@ -107,8 +125,9 @@ class Accuracy:
     """Bounds on the error of a release at one confidence.
 
     The true count of a key lies between count - `below` and count + `above` with this confidence; those of
-    all published keys at once between count - `simultaneous_below` and count + `simultaneous_above`. None
-    stands for a bound that no public number gives.
+    all published keys at once between count - `simultaneous_below` and count + `simultaneous_above`. In the
+    table these widths are found from a count of `full_from` on: smaller ones, close to the threshold, have a
+    lower end that is further down. None stands for a bound that no public number gives.
     """
 
     confidence: float
@@ -117,6 +136,7 @@ class Accuracy:
     simultaneous_below: int | None
     simultaneous_above: int | None
     sentences: tuple[str, ...]
+    full_from: int | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the bounds as plain values for JSON."""
@@ -145,6 +165,16 @@ class Counted:
 
 
 EVENTS = Counted()
+
+
+def row_bounds(error: ErrorModel, counts: Counts, confidence: float) -> tuple[Counts, Counts | None]:
+    """Return the lower and upper ends of published rows; None if no public number bounds them from above."""
+    import numpy as np
+
+    if isinstance(error, SelectedError):
+        return error.row_bounds(counts, confidence)
+    below, above = error.interval(confidence)
+    return np.maximum(counts - below, 0), None if above is None else np.maximum(counts + above, 0)
 
 
 def smallest_published(release: Release) -> int | None:

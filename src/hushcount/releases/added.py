@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
+from hushcount.compiled.arrays import Counts
 from hushcount.errors import KeyTypeError, ParameterError
 from hushcount.privacy import Guarantee
-from hushcount.releases.accuracy import hidden
+from hushcount.releases.accuracy import hidden, row_bounds
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.made import Made
 from hushcount.releases.oracle import Oracle
@@ -64,14 +66,23 @@ def add_releases(releases: Sequence[Release]) -> Release:
     """
     parties = tuple(releases)
     _check(parties)
-    some = _with_rows(parties)
-    names = some[0].keys.column_names
-    table = pa.concat_tables([one.keys.append_column("count", one.counts) for one in some])
-    summed = table.group_by(names).aggregate([("count", "sum")])
+    summed = _summed(parties, [np.zeros(len(one), np.int64) for one in parties])
+    keys = summed.drop_columns(["count_sum", "lower_sum"])
+    counts = summed["count_sum"].combine_chunks()
+    return Release(keys, counts, _guarantee(parties), AddedError(parties), made=Made.now())
+
+
+def _summed(parties: tuple[Release, ...], lower: Sequence[Counts]) -> pa.Table:
+    """Return the keys of all parties with sums of their counts and lower ends, the largest count first."""
+    tables = [
+        one.keys.append_column("count", one.counts).append_column("lower", pa.array(ends, pa.int64()))
+        for one, ends in zip(parties, lower, strict=True)
+    ]
+    some = [table for table in tables if len(table)] or tables[:1]
+    names = some[0].column_names[:-2]
+    summed = pa.concat_tables(some).group_by(names).aggregate([("count", "sum"), ("lower", "sum")])
     order = [("count_sum", "descending"), *((name, "ascending") for name in names)]
-    summed = summed.sort_by(order).combine_chunks()
-    counts = summed["count_sum"].cast(pa.int64()).combine_chunks()
-    return Release(summed.select(names), counts, _guarantee(parties), AddedError(parties), made=Made.now())
+    return summed.sort_by(order).combine_chunks()
 
 
 def _check(parties: tuple[Release, ...]) -> None:
@@ -158,6 +169,17 @@ class AddedError:
         known = [bound for bound in above if bound is not None]
         return below, sum(known) if len(known) == len(above) else None
 
+    def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts | None]:
+        """Return the ends of published rows; the lower ones are those of the parties that published the key.
+
+        Rows are those of the sum, or the first of them: cuts keep the largest counts.
+        """
+        share = 1 - (1 - confidence) / len(self.parties)
+        ends = [row_bounds(one.error, one.counts.to_numpy(), share)[0] for one in self.parties]
+        lower = _summed(self.parties, ends)["lower_sum"].to_numpy()[: len(counts)]
+        above = self.interval(confidence)[1]
+        return lower, None if above is None else counts + above
+
     def simultaneous(self, confidence: float) -> None:
         """Return None: a key may be published by some parties only, so nothing is stated for all."""
         return
@@ -170,6 +192,7 @@ class AddedError:
             f"With confidence {confidence:g} the true count of a key chosen before seeing the result is at"
             f" least count - {below}{upper}.",
             f"count is the sum over {len(self.parties)} parties; each leaves out keys below its threshold.",
+            "lower is the sum of the lower ends of the parties that published the key.",
         )
 
 

@@ -15,7 +15,9 @@ from hushcount.releases.accuracy import (
     Accuracy,
     Counted,
     ErrorModel,
+    FullFromError,
     RowErrorModel,
+    row_bounds,
     smallest_reliable,
 )
 from hushcount.releases.made import Made
@@ -101,24 +103,19 @@ class Release(Published):
 
     @property
     def table(self) -> pa.Table:
-        """The rows: key columns, count, lower, upper (per key, at `confidence`, clipped at 0).
+        """The rows: key columns, count, lower, upper (of each published key, at `confidence`).
 
-        `upper` is null if no public number bounds the count from above.
+        `lower` takes into account that the row was published, and is never below 0. `upper` is null if no
+        public number bounds the count from above.
         """
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         if isinstance(self.error, RowErrorModel):
             return self._table_by_row(self.error)
-        below, above = self.error.interval(self.confidence)
-        zero = pa.scalar(0, pa.int64())
-        lower = pc.max_element_wise(pc.subtract(self.counts, below), zero)
-        if above is None:
-            upper = pa.nulls(len(self.counts), pa.int64())
-        else:
-            upper = pc.max_element_wise(pc.add(self.counts, above), zero)
+        lower, upper = row_bounds(self.error, self.counts.to_numpy(), self.confidence)
+        ends = pa.nulls(len(self.counts), pa.int64()) if upper is None else pa.array(upper, pa.int64())
         table = self.keys.append_column("count", self.counts)
-        return table.append_column("lower", lower).append_column("upper", upper)
+        return table.append_column("lower", pa.array(lower, pa.int64())).append_column("upper", ends)
 
     def _table_by_row(self, error: RowErrorModel) -> pa.Table:
         """Return the table of an error model that has its own columns."""
@@ -181,7 +178,8 @@ class Release(Published):
         interval = self.error.interval(checked)
         meaning = (self.counted.meaning,) if self.counted.meaning else ()
         said = (*meaning, *self.error.sentences(checked), *reliably)
-        return Accuracy(checked, *interval, together[0], together[1], said)
+        full = self.error.full_from(checked) if isinstance(self.error, FullFromError) else None
+        return Accuracy(checked, *interval, together[0], together[1], said, full)
 
     def _reliably(self) -> tuple[str, ...]:
         """Return the sentence on the smallest count that is published reliably, if it is known."""

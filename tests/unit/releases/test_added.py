@@ -47,6 +47,7 @@ def test_bounds_add_up_with_what_was_not_published():
         "With confidence 0.95 the true count of a key chosen before seeing the result is at least count - 10"
         " and at most count + 55.",
         "count is the sum over 2 parties; each leaves out keys below its threshold.",
+        "lower is the sum of the lower ends of the parties that published the key.",
     )
     open_end = add_releases([release_of([("a", 50)]), release_of([("b", 40)], FixedError(above=None))])
     assert open_end.error.interval(0.95)[1] is None

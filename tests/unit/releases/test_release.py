@@ -56,6 +56,7 @@ def test_confidence():
             "True with confidence 0.5.",
             "A key of at least 28 events is published with probability 0.95 or more.",
         ),
+        "full_from": None,
     }
     with pytest.raises(ParameterError, match=r"^confidence must be strictly between 0 and 1, got 1\.$"):
         release.accuracy(1)

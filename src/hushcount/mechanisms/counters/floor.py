@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
+from hushcount.compiled.arrays import Counts
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import UNIT_UPDATES, Claim, Mechanism, Thresholded, keep
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
-from hushcount.mechanisms.intervals import EstimateError, KeyIntervals, lies_between
+from hushcount.mechanisms.intervals import EstimateError, KeyIntervals, Selection, interval_sentences
 from hushcount.noise import tails
 from hushcount.noise.bits import Bits
 from hushcount.noise.laplace import DiscreteLaplace
@@ -59,7 +62,7 @@ class FloorRelease(Mechanism[FloorCounters, Release]):
         counts = shape.counts + noise[1:]
         published = counts - floor >= self.threshold
         guarantee = self.guarantee(shape.unit, threshold=self.threshold, candidates=shape.candidates)
-        error = FloorError(self.noise, floor, shape.candidates)
+        error = FloorError(self.noise, floor, shape.candidates, self.threshold)
         return Release.of(keep(shape.keys, published), counts[published], guarantee, error, floor)
 
     def calibration(self) -> dict[str, int | float | str | None]:
@@ -78,24 +81,60 @@ class FloorRelease(Mechanism[FloorCounters, Release]):
 
 @dataclass(frozen=True, slots=True)
 class FloorError(KeyIntervals):
-    """The count is an upper estimate c + z, the floor is f + z0, and c - f <= true <= c."""
+    """The count is an upper estimate c + z, the floor is f + z0, and c - f <= true <= c.
+
+    Counts are published if they lie `threshold` above the noisy floor; None, in files of earlier versions, if
+    that is not known.
+    """
 
     noise: DiscreteLaplace
     floor: int
     candidates: int
+    threshold: int | None = None
+
+    def interval(self, confidence: float) -> tuple[int, int]:
+        """Return the widths for one key chosen before seeing the result."""
+        return self.bounds(1 - confidence, 1)
 
     def bounds(self, failure: float, keys: int) -> tuple[int, int]:
         """Return the widths for `keys` keys at once: half of the failure above, the rest below."""
         # above fails if some z < -above, below only if some z - z0 > below - floor; no floor lies below 0
-        each = tails.one_of(keys, failure / 2)
-        above = max(self.noise.least_tail(each) - 1, 0)
-        spent = tails.any_of(keys, float(self.noise.tail(above + 1)))
-        noise = tails.largest_difference(float(self.noise.epsilon), failure - spent, keys) - 1
+        above, left = self._above(failure, keys)
+        noise = tails.largest_difference(float(self.noise.epsilon), left, keys) - 1
         return max(self.floor, 0) + noise, above
+
+    def _above(self, failure: float, keys: int) -> tuple[int, float]:
+        """Return the width above for half of the failure, and how much of it is left for the width below."""
+        above = max(self.noise.least_tail(tails.one_of(keys, failure / 2)) - 1, 0)
+        return above, failure - tails.any_of(keys, float(self.noise.tail(above + 1)))
+
+    def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts]:
+        """Return the ends of published rows, the lower ones given that they lie above the noisy floor."""
+        below, above = self.interval(confidence)
+        lower = np.maximum(counts - below, 0)
+        if self.threshold is not None:
+            left = self._above(1 - confidence, 1)[1]
+            lower = self._selection(self.threshold).lower(counts - self.floor, lower, left)
+        return lower, np.maximum(counts + above, 0)
+
+    def full_from(self, confidence: float) -> int | None:
+        """Return the smallest count from which on the lower end is that of a key chosen beforehand."""
+        if self.threshold is None:
+            return None
+        width, left = self.interval(confidence)[0] - self.floor, self._above(1 - confidence, 1)[1]
+        return self._selection(self.threshold).steady(width, left) + self.floor
+
+    def _selection(self, threshold: int) -> Selection:
+        """Return which heights above the noisy floor are published: each has both noises."""
+        return Selection(partial(tails.log_difference_tails, float(self.noise.epsilon)), threshold)
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """Say what the bounds are made of."""
-        return lies_between(confidence, *self.interval(confidence)), overcounted(self.floor)
+        full = self.full_from(confidence)
+        return (
+            *interval_sentences(confidence, *self.interval(confidence), full),
+            overcounted(self.floor),
+        )
 
 
 def overcounted(floor: int) -> str:
@@ -145,7 +184,7 @@ class BoundedLengthRelease(Thresholded[FloorCounters]):
 
     def error(self, sizes: Public) -> EstimateError:
         """Return the error of counts that are too high by at most the largest floor."""
-        return EstimateError(self.noise, sizes.candidates, added=self.largest_floor)
+        return EstimateError(self.noise, sizes.candidates, added=self.largest_floor, threshold=self.threshold)
 
     def forecast(self) -> KeyForecast:
         """Return what will reach the threshold: counts are compared with it as they are."""

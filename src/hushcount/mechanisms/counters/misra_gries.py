@@ -73,7 +73,7 @@ class PrivateMisraGries(_Heights):
 
     def error(self, sizes: Public) -> EstimateError:
         """Return the error of heights with shared noise."""
-        return SharedNoiseError(self.noise, sizes.candidates, self.public.largest_floor)
+        return SharedNoiseError(self.noise, sizes.candidates, self.public.largest_floor, **self.published())
 
 
 class PrivateMisraGriesPaper(PrivateMisraGries):
@@ -155,7 +155,7 @@ class ChanRelease(_Heights):
 
     def error(self, sizes: Public) -> EstimateError:
         """Return the error of heights with independent noise."""
-        return EstimateError(self.noise, sizes.candidates, self.public.largest_floor)
+        return EstimateError(self.noise, sizes.candidates, self.public.largest_floor, **self.published())
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +163,10 @@ class SharedNoiseError(EstimateError):
     """As for independent noise, but one of the two noises of a key is shared by all keys."""
 
     noise: DiscreteLaplace
+
+    def log_tail(self, m: Counts) -> Floats:
+        """Return log P[sum of the two noises of one count >= m]."""
+        return tails.log_difference_tails(float(self.noise.epsilon), m)
 
     def _one_sided(self, failure: float, keys: int) -> int:
         """Return a width that none of `keys` sums of two noises exceeds but for `failure`."""

@@ -13,7 +13,7 @@ from hushcount.mechanisms.base import Claim, Mechanism, keep
 from hushcount.mechanisms.counters.floor import ONE_STREAM
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
 from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
-from hushcount.mechanisms.intervals import lies_between
+from hushcount.mechanisms.intervals import interval_sentences
 from hushcount.mechanisms.sampling.rows import values_grid
 from hushcount.noise import tails
 from hushcount.noise.bits import Bits
@@ -125,6 +125,24 @@ class ShardError:
         low, high = self.noise.quantiles(1 - confidence - missed)
         return self.noise.centre - low + each, high - self.noise.centre + self._lost + each
 
+    def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts]:
+        """Return the ends of published rows, the lower ones given that at least 1 was left of them."""
+        each, low, failure = self._below(confidence)
+        left = counts - self.noise.centre
+        lower = self.noise.selection().lower(left, left + low, failure, 1) - each
+        return np.maximum(lower, 0), counts + self.interval(confidence)[1]
+
+    def full_from(self, confidence: float) -> int:
+        """Return the smallest count from which on the lower end is that of a key chosen beforehand."""
+        _, low, failure = self._below(confidence)
+        return self.noise.selection().steady(-low, failure) + self.noise.centre
+
+    def _below(self, confidence: float) -> tuple[int, int, float]:
+        """Return u, the least K that is believed, and the failure that is left for it."""
+        each, missed = self._too_low(1 - confidence, 1 if self.apart else len(self.floors))
+        left = 1 - confidence - missed
+        return each, self.noise.quantiles(left)[0], left / 2
+
     def simultaneous(self, confidence: float) -> tuple[int, int]:
         """Return the widths for all keys at once.
 
@@ -146,7 +164,7 @@ class ShardError:
         below, above = self.interval(confidence)
         where = "floor of its shard," if self.apart else f"floors of {len(self.floors)} shards, in all"
         return (
-            lies_between(confidence, below, above),
+            *interval_sentences(confidence, below, above, self.full_from(confidence)),
             f"count leaves out what lies below the noisy {where} up to {self._lost}.",
         )
 

@@ -31,7 +31,7 @@ from hushcount.mechanisms.histograms.laplace import TOGETHER, ManyKeysMechanism,
 from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise.bits import Bits
 from hushcount.noise.gaussian import LARGEST_SIGMA, DiscreteGaussian, GaussianSum
-from hushcount.noise.lattice import smallest_integer
+from hushcount.noise.lattice import LEAST_PROBABILITY, smallest_integer
 from hushcount.privacy import Budget
 from hushcount.shapes import LimitedKeys, ManyKeys, Public, Shape
 
@@ -117,7 +117,7 @@ class CorrelatedSparseHistogram(ManyKeysMechanism):
 
     def error(self, sizes: Public) -> CorrelatedError:
         """Return the error of counts that share a part of their noise."""
-        return CorrelatedError(self.sum, sizes.candidates, left_out(sizes, self.public))
+        return CorrelatedError(self.sum, sizes.candidates, left_out(sizes, self.public), **self.published())
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,10 @@ class CorrelatedError(EstimateError):
         """Say what the bounds are made of, and that errors go together."""
         together = "All counts share a part of their noise: if one is too high, the others tend to be."
         return (*EstimateError.sentences(self, confidence), together)
+
+    def log_tail(self, m: Counts) -> Floats:
+        """Return log P[noise of one count >= m]: it is half the sum of both, rounded down."""
+        return np.log(np.maximum(self.noise.tail(2 * m), LEAST_PROBABILITY))
 
     def _one_sided(self, failure: float, keys: int) -> int:
         """Return a width that none of `keys` noises exceeds but for `failure`: noises are not independent."""

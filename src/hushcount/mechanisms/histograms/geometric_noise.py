@@ -12,6 +12,7 @@ import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats, Words
 from hushcount.mechanisms.base import Block, keep
+from hushcount.mechanisms.intervals import Selection
 from hushcount.mechanisms.sampling.rows import Grid, stationary_masses
 from hushcount.noise.bits import Bits, uniform_from
 
@@ -58,6 +59,17 @@ class TruncatedGeometricNoise:
         low = bisect_right(self.masses, half) - 1
         high = bisect_left(self.masses, (1 << self.width) - half) - 1
         return low, high
+
+    def selection(self) -> Selection:
+        """Return which values are published: a count less K of at least 1."""
+        with np.errstate(divide="ignore"):
+            below = np.log(self.cumulative())  # log P(K < k)
+
+        def log_tail(m: Counts) -> Floats:
+            """Return log P[-K >= m]."""
+            return np.asarray(below[np.clip(1 - m, 0, len(below) - 1)])
+
+        return Selection(log_tail, 1)
 
     def sample(self, size: int, bits: Bits) -> Counts:
         """Draw `size` independent values.

@@ -46,7 +46,7 @@ class LaplaceThreshold(Thresholded[Histogram]):
 
     def error(self, sizes: Public) -> EstimateError:
         """Return the error of exact counts; a public length bounds the number of keys."""
-        return EstimateError(self.noise, self.public.max_events)
+        return EstimateError(self.noise, self.public.max_events, **self.published())
 
 
 class ManyKeysMechanism(Thresholded[ManyKeys | ExactCounts]):
@@ -74,7 +74,7 @@ class ManyKeysMechanism(Thresholded[ManyKeys | ExactCounts]):
 
     def error(self, sizes: Public) -> EstimateError:
         """Return the error of counts from which a sketch may have left something out."""
-        return EstimateError(self.noise, sizes.candidates, left_out(sizes, self.public))
+        return EstimateError(self.noise, sizes.candidates, left_out(sizes, self.public), **self.published())
 
 
 def left_out(sizes: Public, public: Public) -> int | None:

@@ -14,7 +14,7 @@ from hushcount.compiled.arrays import Counts, Floats, Words
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import UNIT_UPDATES, Claim, Mechanism
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
-from hushcount.mechanisms.intervals import EstimateError
+from hushcount.mechanisms.intervals import EstimateError, between
 from hushcount.noise.bits import Bits
 from hushcount.noise.extremes import all_draws, largest_draws, uniforms, wanted_above
 from hushcount.noise.laplace import DiscreteLaplace
@@ -102,7 +102,8 @@ class _OverDomain(Mechanism[FloorCounters, Release]):
         kept = counts >= 1
         size, longest = self.domain.size, self.public.max_events
         sizes = {"domain_size": size, "candidates": shape.candidates, "max_events": longest}
-        error = PureError(self.noise, size, self.public.largest_floor, 0, self.units, self.domain)
+        left_out = self.public.largest_floor
+        error = PureError(self.noise, size, left_out, units=self.units, domain=self.domain)
         guarantee = self.guarantee(shape.unit, **sizes)
         return Release.of(self.domain.keys(places[kept]), counts[kept], guarantee, error)
 
@@ -254,10 +255,18 @@ class PureError(EstimateError):
         width = -(-self._two_sided(failure, keys) // self.units) + rounding
         return width, self.left_out + width + rounding
 
+    def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts | None]:
+        """Return ends that hold for every key of the domain at once, so also for those that noise chose."""
+        below, above = self.bounds(1 - confidence, self.candidates or 1)
+        return np.maximum(counts - below, 0), None if above is None else counts + above
+
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """Say what the bounds are made of, and that they are for keys of the domain."""
+        below, above = self.bounds(1 - confidence, self.candidates or 1)
+        ends = f"are at least count - {below}" if above is None else f"lie {between(below, above)}"
+        more = "max_events would bound what the sketch left out of it."
         return (
-            *EstimateError.sentences(self, confidence),
-            "This is said of keys of the domain only. A large domain always shows some keys that never"
-            " occurred: compare counts with the bounds.",
+            f"With confidence {confidence:g} the true counts of all published keys at once {ends}.",
+            f"count is a lower estimate; {more}" if above is None else self._sketch(),
+            "A large domain always shows some keys that never occurred: the lower end of such a key is 0.",
         )

@@ -16,7 +16,7 @@ from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.groups import row_budget
 from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
 from hushcount.mechanisms.histograms.laplace import TOGETHER
-from hushcount.mechanisms.intervals import lies_between
+from hushcount.mechanisms.intervals import interval_sentences
 from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.rows import values_grid
 from hushcount.noise.bits import Bits
@@ -233,12 +233,25 @@ class TruncatedGeometricError:
         """Return the widths that hold for all keys at once, with certainty: the noise is bounded."""
         return self.noise.centre + self._sketch, self.noise.largest - self.noise.centre
 
+    def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts]:
+        """Return the ends of published rows, the lower ones given that at least 1 was left of them."""
+        low, _ = self.noise.quantiles(1 - confidence)
+        left = self.values(counts)
+        lower = self.noise.selection().lower(left, left + low, (1 - confidence) / 2, 1)
+        return lower + (self.offset - self._sketch), counts + self.interval(confidence)[1]
+
+    def full_from(self, confidence: float) -> int:
+        """Return the smallest count from which on the lower end is that of a key chosen beforehand."""
+        low, _ = self.noise.quantiles(1 - confidence)
+        left = self.noise.selection().steady(-low, (1 - confidence) / 2)
+        return left + self.noise.centre + self.offset
+
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """Say what the bounds are made of."""
         below, above = self.interval(confidence)
         least, most = self.simultaneous(confidence)
         return (
-            lies_between(confidence, below, above),
+            *interval_sentences(confidence, below, above, self.full_from(confidence)),
             f"The noise is bounded: every true count lies between count - {least} and count + {most}.",
         )
 

@@ -47,6 +47,7 @@ DOMAINS = ("integer-range", "known-keys")
 _LEVELS = ("laplace-levels", "gaussian-levels")
 _BUDGET = ("budget",)
 _COUNTED: dict[str, Kind] = {"candidates": "count?", "left_out": "whole?", "added": "whole"}
+_PUBLISHED: dict[str, Kind] = {**_COUNTED, "threshold": "whole??", "least": "whole??"}
 _GEOMETRIC: dict[str, Kind] = {"budget": _BUDGET, "offset": "whole", "max_events": "count?"}
 _TESTED: dict[str, Kind] = {"height": "count??", "max_events": "count??"}
 _BOUNDS = dict.fromkeys(("below", "above", "simultaneous_below", "simultaneous_above"), "whole?")
@@ -56,11 +57,17 @@ _STATED = _row(
 )
 # Error models of tables of keys.
 _TABLES = {
-    "floor": _row("mechanisms.counters.floor:FloorError", noise=NOISES, floor="whole", candidates="count"),
-    "estimate": _row("mechanisms.intervals:EstimateError", noise=NOISES, **_COUNTED),
-    "shared-noise": _row("mechanisms.counters.misra_gries:SharedNoiseError", noise=NOISES, **_COUNTED),
+    "floor": _row(
+        "mechanisms.counters.floor:FloorError",
+        noise=NOISES,
+        floor="whole",
+        candidates="count",
+        threshold="count??",
+    ),
+    "estimate": _row("mechanisms.intervals:EstimateError", noise=NOISES, **_PUBLISHED),
+    "shared-noise": _row("mechanisms.counters.misra_gries:SharedNoiseError", noise=NOISES, **_PUBLISHED),
     "correlated": _row(
-        "mechanisms.histograms.correlated:CorrelatedError", noise=("gaussian-sum",), **_COUNTED
+        "mechanisms.histograms.correlated:CorrelatedError", noise=("gaussian-sum",), **_PUBLISHED
     ),
     "shards": _row("mechanisms.counters.shards:ShardError", budget=_BUDGET, floors="wholes", apart="flag"),
     "pure": _row(

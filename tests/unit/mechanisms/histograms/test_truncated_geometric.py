@@ -98,7 +98,7 @@ def test_a_release_is_centred_sorted_and_bounded():
     assert counts == sorted(counts, reverse=True)
     truth = dict(enumerate([1000, 5, 40, 40, 2000]))
     accuracy = release.accuracy()
-    assert accuracy.sentences[1] == (
+    assert accuracy.sentences[2] == (
         "The noise is bounded: every true count lies between count - 13 and count + 14."
     )
     for key, count in zip(release.keys["key"].to_pylist(), counts, strict=True):

@@ -13,18 +13,27 @@ from hushcount.releases.stored.models import (
     model_plain,
 )
 
-FLOOR = FloorError(DiscreteLaplace(0.5), -3, 64)
+FLOOR = FloorError(DiscreteLaplace(0.5), -3, 64, 17)
 PLAIN = {
     "name": "floor",
     "noise": {"name": "discrete-laplace", "epsilon": "0.5"},
     "floor": -3,
     "candidates": 64,
+    "threshold": 17,
 }
 
 
 def test_a_model_is_its_name_and_its_fields():
     assert model_plain(FLOOR) == PLAIN
     assert model_from(PLAIN, TABLES) == FLOOR
+
+
+def test_files_of_earlier_versions_lack_the_threshold():
+    earlier = {name: value for name, value in PLAIN.items() if name != "threshold"}
+    error = model_from(earlier, TABLES)
+    assert error == FloorError(DiscreteLaplace(0.5), -3, 64)
+    assert error.full_from(0.95) is None
+    assert error.sentences(0.95)[0].startswith("With confidence 0.95 the true count of a key chosen before")
 
 
 def test_a_model_that_the_table_lacks_is_not_written():
