@@ -242,9 +242,7 @@ def check_epsilon(value: float) -> float:
 
 def check_delta(value: float) -> float:
     """Return delta as a float from 1e-280 to below 1, or raise. Mechanisms that are pure have delta 0."""
-    number = check_number("delta", value)
-    if not 0 < number < 1:
-        raise ParameterError(f"delta must be strictly between 0 and 1, got {value}.")
+    number = check_fraction("delta", value)
     if number < SMALLEST_DELTA:
         raise ParameterError(f"delta must be 0 or at least {SMALLEST_DELTA:g}, got {value}.")
     return number
@@ -252,9 +250,14 @@ def check_delta(value: float) -> float:
 
 def check_confidence(value: float) -> float:
     """Return a confidence strictly between 0 and 1, or raise."""
-    number = check_number("confidence", value)
+    return check_fraction("confidence", value)
+
+
+def check_fraction(name: str, value: float) -> float:
+    """Return a number strictly between 0 and 1 as a float, or raise."""
+    number = check_number(name, value)
     if not 0 < number < 1:
-        raise ParameterError(f"confidence must be strictly between 0 and 1, got {value}.")
+        raise ParameterError(f"{name} must be strictly between 0 and 1, got {value}.")
     return number
 
 

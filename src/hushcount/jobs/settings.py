@@ -26,8 +26,8 @@ from hushcount.privacy import (
     check_confidence,
     check_count,
     check_delta,
+    check_fraction,
     check_max_events,
-    check_number,
     check_strength,
     unwarned,
     weaknesses,
@@ -266,9 +266,7 @@ def asked_share(other: bool, share: float | None) -> float | None:
     """Return the share of epsilon that a noisy total takes, None if there is to be none, or raise."""
     if share is not None and not other:
         raise ParameterError("other_share is what the noisy total takes of epsilon, so it needs other.")
-    number = check_number("other_share", SHARE if share is None else share)
-    if not 0 < number < 1:
-        raise ParameterError(f"other_share must be strictly between 0 and 1, got {share}.")
+    number = check_fraction("other_share", SHARE if share is None else share)
     return number if other else None
 
 

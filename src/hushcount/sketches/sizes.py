@@ -7,7 +7,7 @@ from typing import Self
 
 from hushcount.errors import ParameterError
 from hushcount.keys.row_hash import COUNT_MIN, LARGEST_DEPTH, LARGEST_WIDTH, at_least_half
-from hushcount.privacy import check_number
+from hushcount.privacy import check_fraction
 from hushcount.sketches.cells import LinearSketch
 
 WIDER = 64  # sizes are looked for up to so many times the smallest width
@@ -65,7 +65,7 @@ def size_for(kind: str, error: float, failure: float) -> tuple[int, int]:
     Markov's inequality; all rows must be. A row of CountSketch is off by more than error * sqrt(F2) with
     probability 1 / (error^2 * width) at most, by Chebyshev's; half of the rows must be.
     """
-    share, allowed = _between("error", error), _between("failure", failure)
+    share, allowed = check_fraction("error", error), check_fraction("failure", failure)
     rows, cells = (_smallest, 1 / share) if kind == COUNT_MIN else (_median, 1 / share**2)
     found = []
     width = 2
@@ -80,14 +80,6 @@ def size_for(kind: str, error: float, failure: float) -> tuple[int, int]:
             " cells."
         )
     return min(found)[1:]
-
-
-def _between(name: str, value: float) -> float:
-    """Return a number strictly between 0 and 1, or raise."""
-    number = check_number(name, value)
-    if not 0 < number < 1:
-        raise ParameterError(f"{name} must be strictly between 0 and 1, got {value}.")
-    return number
 
 
 def _smallest(row: float, failure: float) -> int:

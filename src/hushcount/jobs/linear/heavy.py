@@ -21,7 +21,7 @@ from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.keys.memory import Data, key_arrays
 from hushcount.noise.lattice import typed
-from hushcount.privacy import LARGEST_COUNT, check_confidence, check_count, check_number
+from hushcount.privacy import LARGEST_COUNT, check_confidence, check_count, check_fraction, check_number
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.oracle_intervals import least_answer
 
@@ -187,9 +187,7 @@ def _threshold(threshold: int | None, share: float | None, max_events: int | Non
         )
     if threshold is not None:
         return check_count("threshold", threshold, most=LARGEST_COUNT)
-    number = check_number("share", cast("float", share))
-    if not 0 < number < 1:
-        raise ParameterError(f"share must be strictly between 0 and 1, got {share}.")
+    number = check_fraction("share", cast("float", share))
     if max_events is None:
         raise ParameterError("share needs max_events, the public bound it is a share of, got None.")
     return math.floor(typed(number) * check_count("max_events", max_events, most=LARGEST_COUNT)) + 1
@@ -250,6 +248,4 @@ def _envelope(envelope: tuple[float, float, float] | None) -> tuple[float, float
     high, low, beta = envelope
     if not (math.isfinite(high) and math.isfinite(low) and high >= low):
         raise ParameterError(f"gamma1 must be finite and at least gamma2, got {high} and {low}.")
-    if not 0 < beta < 1:
-        raise ParameterError(f"beta must be strictly between 0 and 1, got {beta}.")
-    return high, low, beta
+    return high, low, check_fraction("beta", beta)

@@ -15,7 +15,7 @@ from hushcount.mechanisms.linear.envelope import ENVELOPES
 from hushcount.mechanisms.registry import MECHANISMS, prepare
 from hushcount.mechanisms.total import rest_of
 from hushcount.noise.lattice import typed
-from hushcount.privacy import check_number
+from hushcount.privacy import check_fraction
 from hushcount.releases.accuracy import RELIABLE
 from hushcount.shapes import Public, TrackedCells
 
@@ -61,8 +61,7 @@ class SharePlan:
 
 def check_share(settings: ReleaseSettings, share: float, events: int | None) -> None:
     """Raise unless a share of all events is a number, and it is known of how many events."""
-    if not 0 < check_number("share", share) < 1:
-        raise ParameterError(f"share must be strictly between 0 and 1, got {share}.")
+    check_fraction("share", share)
     if events is not None:
         return
     if settings.other_share is None:
