@@ -105,7 +105,7 @@ def sample(
     tokens : int
         Divide every sanitised count into this many, at most 1024, which keeps more of the order of the keys.
     max_events : int, optional
-        A bound on the number of events that may be known to all; more events are an error.
+        A public bound on the number of events, not taken from the data; more events are an error.
     user : str, optional
         The column of the users. Then one user is protected, not one event, and users are counted.
     max_keys : int, optional

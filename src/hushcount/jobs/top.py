@@ -92,7 +92,7 @@ def top(
     mechanism : str, optional
         How noise is added; `hushcount explain` describes each. The default is "floor".
     max_events : int, optional
-        A bound on the number of events that may be known to all; more events are an error.
+        A public bound on the number of events, not taken from the data; more events are an error.
     format : str, optional
         The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
     key_type : {"auto", "text", "int"}

@@ -94,7 +94,7 @@ def tree(
     share : float, optional
         The threshold as a share of `max_events`.
     max_events : int, optional
-        A bound on the number of events that may be known to all; more events are an error.
+        A public bound on the number of events, not taken from the data; more events are an error.
     method : {"offline", "streaming"}
         Count all keys, out of core, or keep `counters` counters per level in one pass.
     counters : int, optional

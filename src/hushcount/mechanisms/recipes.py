@@ -1,4 +1,4 @@
-"""Recipes: the public numbers from which everything about a release follows, but what the noise gave.
+"""Recipes: the public numbers from which everything in a release follows, except what the noise decided.
 
 A recipe names the mechanism, its budget, the unit, the kind of the summary and its public numbers. They are
 the same before and after counting, so whoever holds a recipe can calibrate the mechanism again

@@ -135,7 +135,7 @@ def heavy_hitters(
     share : float, optional
         List every candidate with more than this share of `max_events`.
     max_events : int, optional
-        With `share`: a bound on the number of events that may be known to all.
+        With `share`: a public bound on the number of events, not taken from the data.
     envelope : (gamma1, gamma2, beta), optional
         For an object of your own: gamma1 >= estimate - true count >= gamma2 for all candidates at once, but
         for probability beta. An oracle of hushcount knows its own.

@@ -80,7 +80,7 @@ def exact_tree(
     threshold : int
         The smallest residual of a node.
     by_level : bool
-        Return every node whose total reaches the threshold; none takes from another (Definition 2.7).
+        Return every node whose total reaches the threshold, without subtracting descendants (Definition 2.7).
     on_bad : {"drop", "fail"}
         Drop malformed keys, or stop at the first.
 

@@ -1,4 +1,4 @@
-"""What a release states beside what its recipe gives: the names of everything that differs."""
+"""What a release states, compared with what its recipe gives: the names of everything that differs."""
 
 from __future__ import annotations
 

@@ -58,9 +58,9 @@ def parts_of(hashes: Any, parts: Any) -> Any:
 def first_rows(order: Any, codes: Any, hashes: Any, largest: Any) -> Any:
     """Return the first rows of each user, up to a number of them, one for each hash.
 
-    `order` should sort rows by the code of the user and then by hash; the last result says whether it does.
-    Before it come the rows and their places among those of their user, and rows that were left out because
-    the hash of their pair was there before, in a row that comes with them.
+    Five results: the rows, and their places among those of their user; rows that were left out because an
+    earlier row of the user has the same hash, and that earlier row of each; and whether `order` sorts the
+    rows by the code of the user and then by hash, as it must.
     """
     count = order.size
     kept, places = np.empty(count, np.int64), np.empty(count, np.int64)
