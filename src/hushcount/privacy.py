@@ -192,7 +192,7 @@ class Guarantee:
     def statement(self) -> str:
         """Return the guarantee in one sentence."""
         return (
-            f"({self.epsilon:g}, {self.delta:g})-differential privacy{self._zcdp()} for {self.unit.protects}"
+            f"({self.epsilon:g}, {self.delta:g})-differential privacy{self.zcdp} for {self.unit.protects}"
             f" (neighbours: {self.unit.neighbours}), by {self.mechanism}."
         )
 
@@ -205,8 +205,9 @@ class Guarantee:
             found = tuple(re.sub(pattern, str(value), sentence) for sentence in found)
         return found
 
-    def _zcdp(self) -> str:
-        """Return rho in words, if the budget was stated by it."""
+    @property
+    def zcdp(self) -> str:
+        """rho in words, if the budget was stated by it."""
         rho = self.parameters.get("rho")
         return "" if rho is None else f" (rho = {rho:g} in zCDP, but for delta)"
 

@@ -79,6 +79,15 @@ def exact_or_up(value: Fraction) -> Decimal:
     return found if Fraction(found) == value else rounded_up(found)
 
 
+def fitting(value: Decimal) -> str:
+    """Return a number in few digits for a sentence about what would fit, rounded down.
+
+    >>> fitting(Decimal("4.98343185484258071e-7")), fitting(Decimal("0.3"))
+    ('4.98343185e-7', '0.3')
+    """
+    return text(Context(9, ROUND_FLOOR).create_decimal(value))
+
+
 def text(value: Decimal) -> str:
     """Return a number in the one way it is stored and shown.
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from hushcount.accounting.book import BUDGET_FIELDS, Book, open_tables
 from hushcount.accounting.chain import FORMAT
 from hushcount.accounting.charges import Charge, Normal
-from hushcount.accounting.decimals import rounded_up, text, total, wide
+from hushcount.accounting.decimals import exact_or_up, text, total
 from hushcount.accounting.filter import Filter, Sums
 from hushcount.accounting.runs import PROTECTED
 from hushcount.accounting.windows import sums_within
@@ -153,7 +154,15 @@ def _rho(fields: Fields) -> str | None:
     noises = [curve for curve in curves if isinstance(curve, Normal)]
     if not noises or len(noises) < len(curves):
         return None
-    return text(rounded_up(total(wide(each.moved / (2 * each.variance)) for each in noises)))
+    return text(exact_or_up(sum((each.moved / (2 * each.variance) for each in noises), Fraction(0))))
+
+
+def stored_answer(location: Location, dataset: str, run_id: str) -> bytes | None:
+    """Return what a run has published, None if there is no such dataset, run or release."""
+    with opened(location) as database:
+        found = [book.run(run_id) for book in datasets(database, shown(location)) if book.name == dataset]
+    answer = found[0].answer if found and found[0] is not None else None
+    return answer.content if answer is not None and answer.outcome == "release" else None
 
 
 def export(location: Location) -> Fields:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from hushcount.accounting.book import Book, StoredRun
 from hushcount.accounting.charges import Charge, Event
-from hushcount.accounting.decimals import ZERO, text, total
+from hushcount.accounting.decimals import ZERO, fitting, text, total
 from hushcount.accounting.filter import Filter, Sums
 from hushcount.accounting.runs import (
     ANSWERED,
@@ -241,7 +241,7 @@ def _refusal(
         epsilon=text(event.epsilon),
         delta=text(event.delta),
         where="" if window is None or book.unit == USER else f" in the window {window}",
-        fits=FITS.format(text(epsilon), text(delta)) if epsilon > 0 else NOTHING_FITS,
+        fits=FITS.format(fitting(epsilon), fitting(delta)) if epsilon > 0 else NOTHING_FITS,
     )
 
 

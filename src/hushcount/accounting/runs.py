@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from hushcount.accounting.charges import Event
-from hushcount.accounting.decimals import text
+from hushcount.accounting.decimals import fitting, text
 from hushcount.accounting.windows import TimeWindow
 from hushcount.errors import ParameterError
 from hushcount.privacy import RESULT_ROW, STREAM_ROW
@@ -125,7 +125,7 @@ class Preview:
             return (f"The release would be refused. {self.refusal}",)
         said = OUTCOMES[self.outcome]
         pair = {"epsilon": text(self.cost.epsilon), "delta": text(self.cost.delta)}
-        after = LEFT.format(*map(text, self.left)) if self.left[0] > 0 else NONE_LEFT
+        after = LEFT.format(*map(fitting, self.left)) if self.left[0] > 0 else NONE_LEFT
         return said.format(self, **pair), after
 
     def to_dict(self) -> dict[str, object]:

@@ -13,8 +13,9 @@ from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import SELECTIONS
 from hushcount.jobs.exact import CountsOnDisk, ExactAsk
 from hushcount.jobs.request import Progress, Request
-from hushcount.jobs.run import Releasing, Running, run
+from hushcount.jobs.run import Releasing, Running
 from hushcount.jobs.settings import ReleaseSettings, taken
+from hushcount.jobs.trust.dry_run import run_or_rehearse
 from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.keys.calibration import UNIT
@@ -57,6 +58,7 @@ def keys(
     window: str | None = None,
     time: str | None = None,
     time_zone: str | None = None,
+    dry_run: bool = False,
 ) -> KeyList:
     """Publish which keys exist, without counts, with (epsilon, delta)-differential privacy.
 
@@ -118,6 +120,8 @@ def keys(
         The column that tells when a row is from: times, or text as 2026-11-15T06:00:00Z.
     time_zone : str, optional
         The zone of `window` and of times that have none, such as "Europe/Zurich"; UTC without it.
+    dry_run : bool
+        Draw no noise and spend nothing: return a `DryRun`, which says what would be published, and its cost.
 
     Returns
     -------
@@ -142,7 +146,7 @@ def keys(
 
 def keys_of(values: Mapping[str, object]) -> KeyList:
     """Do what the parameters of `keys` ask for."""
-    return run(*keys_job(values))  # type: ignore[return-value]
+    return run_or_rehearse(keys_job(values), values)  # type: ignore[return-value]
 
 
 def keys_job(values: Mapping[str, object]) -> tuple[KeysAsk, Running]:

@@ -18,12 +18,15 @@ from hushcount.jobs.sketch_files import open_sketches
 from hushcount.jobs.trust.spending import Spending
 from hushcount.mechanisms.base import Mechanism, ShapeT
 from hushcount.mechanisms.forecast import Expected
-from hushcount.privacy import Guarantee, PrivacyUnit
+from hushcount.privacy import EVENT, USER, Guarantee, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS
+from hushcount.releases.key_list import KEYS_ONLY
 from hushcount.shapes import Shape
 from hushcount.sources.wrapped import BoundedSource
 
 WIDTH = 100
+# Who holds a key of which no count is published, by what is protected.
+HOLDERS = {EVENT.name: "events", USER.name: "users who hold no other key"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class DryRun:
             "calibration": ", ".join(f"{name.replace('_', ' ')} {numbers[name]}" for name in numbers),
             "expected": self.expected.words(self.noun),
             "outputs": ", ".join(self.outputs) or "none",
-            "cost": f"epsilon {promise.epsilon:g}, delta {promise.delta:g}",
+            "cost": f"epsilon {promise.epsilon:g}, delta {promise.delta:g}{promise.zcdp}",
             "ledger": "none is named" if self.ledger is None else " ".join(self.ledger.sentences),
             "notes": " ".join(self.notes),
             "dry run": "No noise was drawn, and nothing was spent.",
@@ -139,7 +142,8 @@ def dry_run(ask: Ask[Published], running: Running) -> DryRun:
     origin = replace(Origin.of(source), columns=columns, notes=(*source.notes, *notes))
     preview = ask.request.preview(ask.planned(mechanism, source))
     known = cast("Mechanism[Shape, Published]", mechanism)
-    return replace(DryRun.of(known, origin, len(source.inputs), ask.settings, counted.noun), ledger=preview)
+    noun = HOLDERS.get(source.unit.name, "rows") if counted == KEYS_ONLY else counted.noun
+    return replace(DryRun.of(known, origin, len(source.inputs), ask.settings, noun), ledger=preview)
 
 
 def dry_release(paths: Sequence[str], settings: ReleaseSettings, spending: Spending) -> DryRun:

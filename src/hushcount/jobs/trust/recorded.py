@@ -13,6 +13,7 @@ from hushcount.errors import LedgerError
 from hushcount.files.atomic import PathLike
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
+from hushcount.releases.stored.reading import read_release
 from hushcount.stores.database import shown
 
 if TYPE_CHECKING:
@@ -51,11 +52,38 @@ def recorded(release: Stored, chains: Mapping[str, object]) -> tuple[bool, str]:
     except (KeyError, TypeError, ValueError, AttributeError):
         return False, "The ledger is damaged: an entry is not on its chain."
     cut = (
-        " Only the whole table is recorded, and rows of this one were cut."
+        " Only whole tables are recorded, and rows of this one were cut; the ledger itself, which stores the"
+        " table, can tell whether they are its rows, and an export cannot."
         if isinstance(release, Release) and not release.whole
         else ""
     )
     return False, f"The ledger did not record this release.{cut}"
+
+
+def original(release: Stored, ledger: PathLike) -> Stored:
+    """Return the table of which a release shows some rows, if the ledger stores it; else the release."""
+    stated = {} if release.made is None else release.made.options
+    run = stated.get("dataset"), stated.get("run_id")
+    if not isinstance(release, Release) or release.whole or not all(isinstance(name, str) for name in run):
+        return release
+    try:
+        stored = inspection.stored_answer(ledger, *map(str, run))
+        whole = None if stored is None else read_release(stored)
+    except LedgerError:  # an exported ledger has no tables
+        return release
+    return whole if isinstance(whole, Release) and _is_cut(release, whole) else release
+
+
+def _is_cut(release: Release, whole: Release) -> bool:
+    """Return whether a release has rows of a table, and nothing else that the table has not."""
+    cut = cast("Release", _stored(release))
+    same = replace(whole, keys=cut.keys, counts=cut.counts, whole=False, notes=cut.notes)
+    shown_rows, all_rows = ({repr(row) for row in each.table.to_pylist()} for each in (cut, whole))
+    return (
+        cut.notes[: len(whole.notes)] == whole.notes
+        and shown_rows <= all_rows
+        and same.to_json() == cut.to_json()
+    )
 
 
 def _named(release: Stored, dataset: str, run_id: object) -> bool:

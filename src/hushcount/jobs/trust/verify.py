@@ -20,7 +20,7 @@ from hushcount.jobs.trust.comparing import (
     tree_reaches,
 )
 from hushcount.jobs.trust.explain import Explanation
-from hushcount.jobs.trust.recorded import exported, recorded
+from hushcount.jobs.trust.recorded import exported, original, recorded
 from hushcount.jobs.trust.rehearsal import rehearsed
 from hushcount.ldp.registry import CAMPAIGNS
 from hushcount.privacy import LOCAL_USER, NOBODY
@@ -115,7 +115,7 @@ def verify(
     found = [CheckedFact("digest", True, "The digest fits the contents."), _signature(values, public_key)]
     found += _findings(release, values)
     if ledger is not None:
-        found.append(CheckedFact("ledger", *recorded(release, exported(ledger))))
+        found.append(CheckedFact("ledger", *recorded(original(release, ledger), exported(ledger))))
     return Verification(tuple(found), release)
 
 

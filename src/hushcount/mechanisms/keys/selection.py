@@ -82,7 +82,7 @@ class KeySelection(Mechanism[KeySets, KeyList]):
             """Return P[a key of -m such users is published]."""
             return last.noise.tail(last.threshold + UNIT * m)
 
-        return KeyForecast(0, tail, tail)
+        return KeyForecast(0, tail, None)
 
     def draw(self, shape: KeySets, bits: Bits) -> KeyList:
         """Publish keys round by round; a key that is dropped is dropped from the sets of all users."""

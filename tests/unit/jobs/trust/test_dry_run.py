@@ -318,3 +318,24 @@ def test_sketch_files_are_previewed_too(table, spent, tmp_path, capfd):
         "Dataset visits would be charged epsilon 1 and delta 1e-8. No further release would then fit." in out
     )
     assert kinds(spent) == ["init"]
+
+
+def test_keys_are_foretold_by_who_holds_them_and_have_no_counts(tmp_path):
+    """And what would be left is said in few digits."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"who": range(90), "key": ["a"] * 90})
+    hc.Ledger(tmp_path / "l.db").init("people", rho="0.5", delta="1e-6", unit="user")
+    spending = {"ledger": tmp_path / "l.db", "dataset": "people", "run_id": "a"}
+    found = hc.keys(frame, column="key", user="who", rho=0.05, delta=1e-9, dry_run=True, **spending)
+    assert found.expected.error is None
+    assert found.facts["expected"] == (
+        "A key or node of 34 users who hold no other key is published with probability 0.95. Counts are not"
+        " published."
+    )
+    assert found.facts["cost"] == "epsilon 1.88166, delta 1e-09 (rho = 0.05 in zCDP, but for delta)"
+    said = found.facts["ledger"]
+    assert said.startswith("Dataset people would be charged epsilon 1.881660292 and delta 1e-9. A further")
+    assert len(said) < 200
+    events = hc.keys(frame, column="key", epsilon=1.0, delta=1e-9, dry_run=True)
+    assert events.facts["expected"].startswith("A key or node of 23 events is published")

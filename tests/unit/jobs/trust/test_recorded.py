@@ -1,5 +1,7 @@
 import json
+from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from tests.made import KEYS, LEAVES
 
@@ -35,11 +37,35 @@ def test_a_recorded_release_is_found_in_the_ledger_and_in_its_export(ledger, tmp
         assert found(tree, where) == (True, "The ledger recorded it: dataset searches, run b, entry 5.")
     missing = hc.top(KEYS, counters=64, **BUDGET)
     assert found(missing, ledger) == (False, "The ledger did not record this release.")
-    assert found(table.limit(1), ledger) == (
-        False,
-        "The ledger did not record this release. Only the whole table is recorded, and rows of this one were"
-        " cut.",
-    )
+
+
+CUT = (
+    "The ledger did not record this release. Only whole tables are recorded, and rows of this one were cut;"
+    " the ledger itself, which stores the table, can tell whether they are its rows, and an export cannot."
+)
+
+
+def test_rows_of_a_recorded_table_are_found_in_the_ledger_itself(ledger, tmp_path):
+    """Cut by limit, by a least count or by a share; rows that the table has not are noticed."""
+    spent = {**BUDGET, "ledger": ledger, "dataset": "searches"}
+    table = hc.top(KEYS, counters=64, confidence=0.9, run_id="a", **spent)
+    cuts = [
+        table.limit(1),
+        hc.top(KEYS, counters=64, run_id="a", limit=1, **spent),
+        hc.top(KEYS, counters=64, run_id="b", share=0.1, max_events=60_000, **spent),
+    ]
+    hc.Ledger(ledger).export(tmp_path / "e.json")
+    assert len(table) > 1
+    for cut, (run, entry) in zip(cuts, (("a", 3), ("a", 3), ("b", 5)), strict=True):
+        recorded = f"The ledger recorded it: dataset searches, run {run}, entry {entry}."
+        assert found(cut, ledger) == (True, recorded)
+        assert found(cut, tmp_path / "e.json") == (False, CUT)
+    (count,) = cuts[0].counts.to_pylist()
+    forged = replace(cuts[0], counts=pa.array([count + 1]))
+    assert found(forged, ledger) == (False, CUT)
+    assert found(replace(cuts[0], notes=()), ledger) == (False, CUT)
+    other = replace(table.limit(1), made=replace(table.made, options={"dataset": "searches", "run_id": "no"}))
+    assert found(other, ledger) == (False, CUT)
 
 
 def test_a_changed_export_is_noticed(ledger, tmp_path):
