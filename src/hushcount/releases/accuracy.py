@@ -88,6 +88,15 @@ class SanitisedError(Protocol):
 
 
 @runtime_checkable
+class TogetherError(Protocol):
+    """An error model that bounds the true counts of all rows at once, row by row."""
+
+    def rows_together(self, counts: Counts, confidence: float) -> tuple[Counts, Counts]:
+        """Return lower and upper bounds for what was published, if no row was cut."""
+        ...
+
+
+@runtime_checkable
 class WithholdingError(Protocol):
     """An error model that knows up to which true count a key may stay unpublished."""
 
@@ -175,6 +184,28 @@ def row_bounds(error: ErrorModel, counts: Counts, confidence: float) -> tuple[Co
         return error.row_bounds(counts, confidence)
     below, above = error.interval(confidence)
     return np.maximum(counts - below, 0), None if above is None else np.maximum(counts + above, 0)
+
+
+def together(release: Release, confidence: float) -> tuple[Counts, Counts]:
+    """Return lower and upper bounds of the true counts of all rows, which hold at once."""
+    import numpy as np
+
+    counts = release.counts.to_numpy()
+    if isinstance(release.error, TogetherError) and release.whole:
+        return release.error.rows_together(counts, confidence)
+    shown = release.table["count"].to_numpy()
+    below, above = release.error.simultaneous(confidence) or (LARGEST_COUNT, None)
+    upper = np.full(len(counts), LARGEST_COUNT) if above is None else shown + above
+    return np.maximum(shown - below, 0), upper
+
+
+def bounds_together(release: Release, confidence: float) -> tuple[int, int | None] | None:
+    """Return how far all published counts may lie above and below the truth at once; None if unknown."""
+    if not (isinstance(release.error, TogetherError) and release.whole and len(release)):
+        return release.error.simultaneous(confidence)
+    lower, upper = together(release, confidence)
+    shown = release.table["count"].to_numpy()
+    return int((shown - lower).max()), int((upper - shown).max())
 
 
 def smallest_published(release: Release) -> int | None:

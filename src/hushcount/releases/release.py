@@ -17,6 +17,7 @@ from hushcount.releases.accuracy import (
     ErrorModel,
     FullFromError,
     RowErrorModel,
+    bounds_together,
     row_bounds,
     smallest_reliable,
 )
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.releases.estimators import Weight
+    from hushcount.releases.ordinal import Order
     from hushcount.releases.other import NoisyTotal, OtherKeys
     from hushcount.releases.sums import Predicate, SumEstimate
 
@@ -159,6 +161,13 @@ class Release(Published):
         return estimate_sum(self, predicate, g, estimator)
 
     @property
+    def order(self) -> Order:
+        """Ranks, quantiles, concordance and Kendall's tau, for a release as `sum` takes it."""
+        from hushcount.releases.ordinal import Order
+
+        return Order(self)
+
+    @property
     def other(self) -> OtherKeys | None:
         """All keys together that the table does not show; None unless the total was asked for."""
         from hushcount.releases.other import other_keys
@@ -174,7 +183,7 @@ class Release(Published):
             The probability with which the bounds hold for a key chosen before seeing the result.
         """
         checked, reliably = check_confidence(confidence), self._reliably()
-        together = self.error.simultaneous(checked) or (None, None)
+        together = bounds_together(self, checked) or (None, None)
         interval = self.error.interval(checked)
         meaning = (self.counted.meaning,) if self.counted.meaning else ()
         said = (*meaning, *self.error.sentences(checked), *reliably)

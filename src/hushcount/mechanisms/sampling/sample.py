@@ -186,6 +186,12 @@ class SampleError:
         """Return `depth` twice: most likely and true count are at most that far above the sanitised."""
         return self.distribution.depth, self.distribution.depth
 
+    def rows_together(self, counts: Counts, confidence: float) -> tuple[Counts, Counts]:
+        """Return bounds of all rows of a whole release at once: each row may fail with its share only."""
+        distinct, inverse = np.unique(self.values(counts), return_inverse=True)
+        _, lower, upper = self.distribution.estimates(distinct, (1 - confidence) / max(len(counts), 1))
+        return lower[inverse], upper[inverse]
+
     def simultaneous(self, confidence: float) -> tuple[int, int]:
         """Return the same for all keys at once and with certainty: the noise is bounded."""
         return self.interval(confidence)
