@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from hushcount.accounting import inspection
 from hushcount.accounting.chain import broken_link, digest, first_hash
-from hushcount.errors import LedgerError
+from hushcount.errors import HushcountError, LedgerError
 from hushcount.files.atomic import PathLike
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
@@ -69,7 +69,7 @@ def original(release: Stored, ledger: PathLike) -> Stored:
     try:
         stored = inspection.stored_answer(ledger, *map(str, run))
         whole = None if stored is None else read_release(stored)
-    except LedgerError:  # an exported ledger has no tables
+    except HushcountError:  # an exported ledger has no tables
         return release
     return whole if isinstance(whole, Release) and _is_cut(release, whole) else release
 
