@@ -33,6 +33,21 @@ REFUSED = {
         "epsilon must be at least 0.0002048 for max_keys = auto, got 1e-05.",
         "--epsilon must be at least 0.0002048 for --max-keys = auto, got 1e-05.",
     ),
+    "exact counts with counters": (
+        {"max_keys": 2, "exact": True, "counters": 9},
+        "exact cannot be combined with counters, which asks for a sketch; leave one out.",
+        "--exact cannot be combined with --counters, which asks for a sketch; leave one out.",
+    ),
+    "exact counts with a mechanism of sketches": (
+        {"max_keys": 2, "exact": True, "mechanism": "correlated"},
+        'exact cannot be combined with mechanism="correlated", which asks for a sketch; leave one out.',
+        "--exact cannot be combined with --mechanism correlated, which asks for a sketch; leave one out.",
+    ),
+    "a least number of users with counters": (
+        {"max_keys": 2, "min_users": 3, "counters": 9},
+        "min_users cannot be combined with counters, which asks for a sketch; leave one out.",
+        "--min-users cannot be combined with --counters, which asks for a sketch; leave one out.",
+    ),
     "a domain with a delta": (
         {**DOMAIN, "delta": 1e-6},
         "delta must be 0 with a public domain, got 1e-06.",
@@ -126,6 +141,25 @@ def test_a_public_domain_protects_users_by_noise_for_all_their_rows(more, tmp_pa
     assert hc.verify(release.to_json().encode()).holds
     assert main(words(options, tmp_path)) == 0
     assert note in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_word_is_no_number_of_keys(tmp_path, capsys):
+    assert main(words({"max_keys": "some"}, tmp_path)) != 0
+    assert capsys.readouterr().err == "Invalid value for '--max-keys': 'some' is no whole number, nor auto.\n"
+
+
+def test_other_commands_name_their_options_too(tmp_path, capsys):
+    _, path, *_ = words({}, tmp_path)
+    budget = ["--epsilon", "1", "--delta", "1e-6"]
+    made = ["oracle", path, "--column", "key", "--user", "user", *budget, "-o", str(tmp_path / "made.hc")]
+    assert main(made) != 0
+    assert capsys.readouterr().err == (
+        "--max-keys must be given with --user to count users; it has no default.\n"
+    )
+    assert main(["keys", path, "--column", "key", "--method", "sips", *budget]) != 0
+    assert capsys.readouterr().err == (
+        "--method needs --user, a column: it spreads the weight of each user over keys.\n"
+    )
 
 
 def test_the_help_says_that_a_domain_holds_for_users_too(capsys):

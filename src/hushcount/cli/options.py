@@ -73,7 +73,7 @@ def _whole_or_auto(context: click.Context, parameter: click.Parameter, given: st
     try:
         return int(given)
     except ValueError:
-        raise click.BadParameter(f"{given!r} is not a valid integer.", context, parameter) from None
+        raise click.BadParameter(f"{given!r} is no whole number, nor auto.", context, parameter) from None
 
 
 real = partial(text, kind=float)

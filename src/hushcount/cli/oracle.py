@@ -8,6 +8,7 @@ import click
 
 from hushcount import signals
 from hushcount.cli import options, show
+from hushcount.cli.wording import ShortGroup
 from hushcount.errors import DataError, KeyTypeError, ParameterError, cannot_read
 from hushcount.jobs.choices import CELLS
 
@@ -38,15 +39,17 @@ DELTA = options.real(
 )
 
 
-class Oracles(click.Group):
+class Oracles(ShortGroup):
     """A group whose first word may also be a file to build an oracle of."""
+
+    short_for = BUILD
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the first command where no command is named."""
         if not args:
             args = ["--help"]
         if args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            args = [BUILD, *args]
+            args = [self.short_for, *args]
         return super().parse_args(ctx, args)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import ClassVar
 
 import click
 
@@ -20,6 +21,12 @@ MEANT = (
 )
 
 
+class ShortGroup(click.Group):
+    """A group whose name alone is short for one of its commands."""
+
+    short_for: ClassVar[str]
+
+
 def command_of(program: click.Group, arguments: Sequence[str]) -> click.Command:
     """Return the command that the words of a command line lead to."""
     found: click.Command = program
@@ -30,7 +37,7 @@ def command_of(program: click.Group, arguments: Sequence[str]) -> click.Command:
         following = found.get_command(context, word)
         if following is not None:
             found = following
-    return found
+    return found.commands[found.short_for] if isinstance(found, ShortGroup) else found
 
 
 def in_options(sentence: str, command: click.Command) -> str:

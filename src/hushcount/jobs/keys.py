@@ -206,7 +206,7 @@ class KeySettings(ReleaseSettings):
         if self.user is None and self.max_keys is not None:
             raise ParameterError("max_keys limits the keys of each user, so it needs user, a column.")
         if self.user is None and self.method is not None:
-            raise ParameterError("method spreads the weight of users, so it needs user, a column.")
+            raise ParameterError("method needs user, a column: it spreads the weight of each user over keys.")
         if self.max_keys is not None:
             check_count("max_keys", self.max_keys)
         if self.method is not None and self.method not in SELECTIONS:

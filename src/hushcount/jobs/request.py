@@ -137,8 +137,18 @@ class Request(Spending):
 
 def kept_sentence(most: int, rows: bool = False) -> str:
     """Say what is kept of each user, if users are counted, or rows of them."""
-    kept = f"{most} rows in all" if rows else f"{most} different keys, each once,"
-    return f"Of each user at most {kept} are kept, picked by a keyed hash of user and key."
+    kept = f"{most} rows in all are" if rows else f"{most} different keys, each once, are"
+    if most == 1:
+        kept = "1 row is" if rows else "1 key, once, is"
+    return f"Of each user at most {kept} kept, picked by a keyed hash of user and key."
+
+
+def kept_counts(noun: str, largest: int) -> Counted:
+    """Return what a count is a number of: users who kept the key, or rows that were kept."""
+    what = f"users who kept this key; at most {largest} key{'s' * (largest > 1)} each"
+    if noun == "rows":
+        what = f"rows kept, not of users; at most {largest} row{'s' * (largest > 1)} of each user"
+    return Counted(noun, f"count is the number of {what}. Intervals are for this number.")
 
 
 def with_columns(request: Request, hierarchy: Hierarchy) -> Request:

@@ -11,12 +11,12 @@ from typing import cast
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.exact import CountsOnDisk, ExactAsk, SumsInMemory
-from hushcount.jobs.request import Progress, Request, kept_sentence
+from hushcount.jobs.request import Progress, Request, kept_counts, kept_sentence
 from hushcount.jobs.run import Running
 from hushcount.jobs.samples.sketched import is_sketch, sample_sketch
 from hushcount.jobs.settings import ReleaseSettings, taken
 from hushcount.jobs.trust.dry_run import run_or_rehearse
-from hushcount.jobs.users import UserSettings, kept_counts
+from hushcount.jobs.users import UserSettings
 from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.sampling.sample import PrivateSample

@@ -26,11 +26,11 @@ from hushcount.jobs.choices import (
     SketchSize,
 )
 from hushcount.jobs.release import Released, as_drawn, shape_of
-from hushcount.jobs.request import AskedHierarchy, Progress, Request, kept_sentence, with_columns
+from hushcount.jobs.request import AskedHierarchy, Progress, Request, kept_counts, kept_sentence, with_columns
 from hushcount.jobs.run import Run, Running, open_run
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, new_sketch, taken
 from hushcount.jobs.trust.spending import Spending
-from hushcount.jobs.users import UserSettings, kept_counts
+from hushcount.jobs.users import UserSettings
 from hushcount.privacy import EVENT, USER
 from hushcount.releases.accuracy import EVENTS
 from hushcount.releases.oracle import Oracle

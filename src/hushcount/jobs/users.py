@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from hushcount.errors import ParameterError
 from hushcount.jobs.choices import COUNTED
 from hushcount.jobs.exact import MOST_PLACES, ChosenAsk, CountsOnDisk, ExactAsk, RankedOnDisk
-from hushcount.jobs.request import Request, kept_sentence
+from hushcount.jobs.request import Request, kept_counts, kept_sentence
 from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 from hushcount.mechanisms.base import NOT_GAUSSIAN
@@ -115,14 +115,6 @@ class UserSettings:
         return AllRows(cast("int", self.max_keys if self.count == "users" else self.max_events_per_user))
 
 
-def kept_counts(noun: str, largest: int) -> Counted:
-    """Return what a count is a number of: users who kept the key, or rows that were kept."""
-    what = f"users who kept this key; at most {largest} keys each"
-    if noun == "rows":
-        what = f"rows kept, not of users; at most {largest} rows of each user"
-    return Counted(noun, f"count is the number of {what}. Intervals are for this number.")
-
-
 @dataclass(frozen=True, slots=True)
 class UserPlan:
     """One route: its sketch, its mechanism, and why it was taken."""
@@ -169,7 +161,13 @@ class UserPlan:
             return (f"Route {self.route.name}: {self.route.way}.",)
         counted, routes = self.users.counted, (self.route, *self.others)
         first, *others = [f"{route.name}: {route.said(counted)}." for route in routes]
-        return (f"Route {first}", *map("Not taken, {}".format, others))
+        return (f"Route {first}", *map("Not taken, {}".format, others), *least_notes(self.users.min_users))
+
+
+def least_notes(min_users: int | None) -> tuple[str, ...]:
+    """Say that keys of few users are never published, if it was asked."""
+    few = f"A key that fewer than {min_users} users kept is never published, whatever the noise (min_users)."
+    return () if min_users is None else (few,)
 
 
 def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int | None) -> UserPlan:
@@ -185,7 +183,8 @@ def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int | No
         sentence = f"noise for {bound.largest} rows of a user together on every key of the domain"
         return UserPlan(settings, user, bound, Route(GROUP, 0, 0, sentence))
     allowed = allowed_routes(settings.mechanism, user)
-    exact = user.counts_users and (user.exact or counters is None)
+    _check_exact(user, settings.mechanism, counters)
+    exact = user.counts_users and counters is None
     routes = routes_for(settings, bound.largest, size)
     if settings.mechanism == "gaussian":
         routes = [route for route in routes if route.name != PAMG]
@@ -193,13 +192,23 @@ def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int | No
             routes.append(sketch_route(for_table(settings), size, shared=False))
     if exact:
         routes += _exact(settings, bound, user.min_users)
+    if user.min_users is not None:  # not proved for sketches, so they are no other routes
+        allowed = (EXACT,)
     open_to = sorted((route for route in routes if route.name in allowed), key=lambda route: route.reliable)
     if counters is None:  # nothing but a name or counters takes a sketch
         open_to.sort(key=lambda route: route.name != EXACT)
-    plan = chosen_plan(settings, user, bound, open_to)
-    if user.min_users is not None and plan.route.name != EXACT:
-        raise ParameterError("min_users is proved for exact counts only; leave out counters and mechanism.")
-    return plan
+    return chosen_plan(settings, user, bound, open_to)
+
+
+def _check_exact(user: UserSettings, mechanism: str | None, counters: int | None) -> None:
+    """Raise if exact counts are asked for, or what is proved for them alone, together with a sketch."""
+    asked = "exact" if user.exact else "min_users" if user.min_users is not None else None
+    sketched = mechanism is not None and EXACT not in ROUTES[mechanism]
+    if asked is not None and (sketched or counters is not None):
+        given = "counters" if counters is not None else f'mechanism="{mechanism}"'
+        raise ParameterError(
+            f"{asked} cannot be combined with {given}, which asks for a sketch; leave one out."
+        )
 
 
 def for_table(settings: ReleaseSettings) -> Budget:
@@ -234,7 +243,8 @@ def chosen_ask(request: Request, asked: tuple[ReleaseSettings, UserSettings], ru
         request, user=user.user, bound=PlacedPairs(MOST_PLACES), ordered=False, progress=running.progress
     )
     new = partial(RankedOnDisk, max_events=settings.max_events, min_users=user.min_users)
-    return ChosenAsk(wide, settings, new, CHOSEN_NOTES, (), CHOSEN_COUNTS)
+    notes = (*CHOSEN_NOTES, *least_notes(user.min_users))
+    return ChosenAsk(wide, settings, new, notes, (), CHOSEN_COUNTS)
 
 
 def exact_events(request: Request, settings: ReleaseSettings, running: Running) -> ExactAsk:

@@ -108,13 +108,13 @@ def test_text_of_an_oracle_file_cannot_reach_the_terminal(run):
         (
             ("a.parquet", "-c", "item", "--epsilon", "1", "-o", "o.hc"),
             2,
-            "delta must be given for count-sketch; count-min needs none.",
+            "--delta must be given for count-sketch; count-min needs none.",
         ),
         (("a.parquet", "-c", "item", *BUDGET), 2, "--output must be given: the oracle file to write."),
         (
             ("a.parquet", "-c", "item", "-c", "number", *BUDGET, "-o", "o"),
             2,
-            "column must be one name for an oracle.",
+            "--column must be one name for an oracle.",
         ),
         (
             ("a.parquet", "-c", "item", *BUDGET, "-o", "no/o"),

@@ -9,6 +9,7 @@ TOP = command_of(program, ["top", "a.csv", "--epsilon", "1"])
 def test_the_words_lead_to_the_command():
     assert TOP.name == "top"
     assert command_of(program, ["oracle", "merge", "a", "b"]).name == "merge"
+    assert command_of(program, ["oracle", "a.csv", "--epsilon", "1"]).name == "build"
     assert command_of(program, []) is program
 
 

@@ -128,5 +128,8 @@ def test_a_minimum_of_users_hides_keys_below_it_whatever_the_noise():
         row = next(row for row in release.table.to_pylist() if row["key"] == "above")
         assert row["lower"] <= 400 <= row["upper"]
         assert release.guarantee.parameters["min_users"] == 100
+        said = "A key that fewer than 100 users kept is never published, whatever the noise (min_users)."
+        assert said in release.notes
+        assert not any(note.startswith("Not taken") for note in release.notes)  # refused with min_users
         assert release.guarantee.unit == USER
         assert release.smallest_reliable() > 100

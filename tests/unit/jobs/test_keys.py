@@ -135,7 +135,7 @@ def test_the_command_prints_keys_and_tells_beforehand_what_it_would_do(tmp_path,
     ("options", "sentence"),
     [
         ({"max_keys": 3}, "max_keys limits the keys of each user, so it needs user, a column."),
-        ({"method": "sips"}, "method spreads the weight of users, so it needs user, a column."),
+        ({"method": "sips"}, "method needs user, a column: it spreads the weight of each user over keys."),
         ({"user": "user", "max_keys": 0}, "max_keys must be at least 1, got 0."),
         ({"user": "user", "method": "best"}, "method must be one of steered, sips, weighted, got best."),
         ({"user": "who"}, "Column 'who' is not in the table; it has: user, key."),

@@ -6,9 +6,9 @@ import pytest
 
 import hushcount as hc
 from hushcount.errors import DataError, ParameterError
-from hushcount.jobs.settings import ReleaseSettings
+from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 from hushcount.jobs.users import UserSettings, plan_users
-from hushcount.mechanisms.users import user_routes
+from hushcount.mechanisms.users import EXACT, user_routes
 from hushcount.sources.duckdb.bounding import AllRows, DistinctPairs
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -39,7 +39,7 @@ def bounds(release, key):
         ({"max_keys": 4, "exact": True}, "exact"),
         ({"max_keys": 4, "mechanism": "gaussian", "counters": 16}, "pamg"),
         ({"max_keys": 1000, "counters": 16}, "pamg"),
-        ({"max_keys": 4, "mechanism": "floor", "exact": True}, "group"),
+        ({"max_keys": 4, "mechanism": "floor"}, "group"),
     ],
 )
 def test_count_is_the_number_of_users_on_every_route(options, route):
@@ -88,12 +88,14 @@ def test_a_user_counts_for_no_more_than_the_bound():
 
 
 @pytest.mark.parametrize("max_keys", [1, 8, 100, 1000])
-@pytest.mark.parametrize("exact", [False, True])
-def test_the_route_is_a_function_of_public_numbers(max_keys, exact):
+@pytest.mark.parametrize(("exact", "counters"), [(False, 1000), (False, None), (True, None)])
+def test_the_route_is_a_function_of_public_numbers(max_keys, exact, counters):
+    """The best sketch if counters are given, else exact counts."""
     user = UserSettings(user="user", max_keys=max_keys, exact=exact)
-    plan = plan_users(ReleaseSettings(**BUDGET), user, 1000)
-    routes = user_routes(1.0, 1e-6, max_keys, 1000, exact)
-    assert plan.route == min(routes, key=lambda route: route.reliable)
+    plan = plan_users(ReleaseSettings(**BUDGET), user, counters)
+    routes = user_routes(1.0, 1e-6, max_keys, counters or COUNTERS, exact=counters is None)
+    open_to = [route for route in routes if counters is not None or route.name == EXACT]
+    assert plan.route == min(open_to, key=lambda route: route.reliable)
     assert set(plan.others) == set(routes) - {plan.route}
     taken, *others = plan.notes()
     assert taken == f"Route {plan.route.name}: {plan.route.said('users')}."
@@ -177,7 +179,22 @@ def test_bounds():
         ),
         (
             {"user": "user", "max_keys": 3, "min_users": 5, "mechanism": "floor"},
-            "min_users is proved for exact counts only; leave out counters and mechanism.",
+            'min_users cannot be combined with mechanism="floor", which asks for a sketch; leave one out.',
+        ),
+        (
+            {"user": "user", "max_keys": 3, "min_users": 5, "counters": 100},
+            "min_users cannot be combined with counters, which asks for a sketch; leave one out.",
+        ),
+        (
+            {"user": "user", "max_keys": 100, "exact": True, "counters": 100},
+            "exact cannot be combined with counters, which asks for a sketch; leave one out.",
+        ),
+        *(
+            (
+                {"user": "user", "max_keys": 3, "exact": True, "mechanism": name},
+                f'exact cannot be combined with mechanism="{name}", which asks for a sketch; leave one out.',
+            )
+            for name in ("floor", "correlated")
         ),
         (
             {"user": "user", "max_keys": 3, "min_users": 5, "domain": ["tea"], "delta": 0},

@@ -11,10 +11,10 @@ from hushcount.errors import ParameterError
 from hushcount.files.container import MAGIC
 from hushcount.jobs.checkpoints import NOWHERE, Origin
 from hushcount.jobs.release import Released, shape_of
+from hushcount.jobs.request import kept_counts
 from hushcount.jobs.settings import ReleaseSettings, taken
 from hushcount.jobs.sketch_files import open_sketches
 from hushcount.jobs.trust.spending import Spending
-from hushcount.jobs.users import kept_counts
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.privacy import USER
 from hushcount.releases.accuracy import EVENTS
