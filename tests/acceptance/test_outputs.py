@@ -261,3 +261,36 @@ def test_standard_input_is_read_from_where_it_stands():
         done = subprocess.run([*command, "--quiet"], stdin=stream, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.splitlines()[1].startswith(b"tea\t")
+
+
+LEDGER = ("--ledger", "spent.json", "--dataset", "d")
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        (("top", "in.csv", "--column", "item", *BUDGET, *LEDGER, "--output", "spent.json"), "database"),
+        (("top", "in.csv", "--column", "item", *BUDGET, "--output", "spent.json"), "database"),
+        (("sketch", "in.csv", "--column", "item", "-o", "spent.json"), "database"),
+        (("release", "a.hc", *BUDGET, *LEDGER, "--run-id", "r", "--output", "spent.json"), "database"),
+        ((*TREE, "--checkpoint", "spent.json", "--method", "streaming", "--max-events", "9999"), "database"),
+        (("ledger", "export", "spent.json", "-o", "spent.json"), "read"),
+        (("ledger", "export", "spent.json", "-o", "linked.json"), "read"),
+        (("ledger", "export", "spent.json", "-o", "spent.json.head"), "read"),
+    ],
+)
+def test_a_ledger_is_never_replaced(run, words, refused):
+    """Whoever replaced it would forget what was spent."""
+    assert run("ledger", "init", "spent.json", "--dataset", "d", "--epsilon", "3", "--delta", "1e-5")[0] == 0
+    sketch(run, "a.hc", "in.csv")
+    os.link("spent.json", "linked.json")
+    before = [Path(name).read_bytes() for name in ("spent.json", "spent.json.head")]
+    code, out, err = run(*words)
+    name = words[-1] if refused == "read" else "spent.json"
+    sentences = {
+        "database": f"{name} is a database, which may be the ledger of what was spent, so it is not replaced;"
+        " name another file.\n",
+        "read": f"{name} is read by this run, so it cannot be written; name another file.\n",
+    }
+    assert (code, out, err) == (2, "", sentences[refused])
+    assert [Path(name).read_bytes() for name in ("spent.json", "spent.json.head")] == before

@@ -25,6 +25,7 @@ PathLike = str | os.PathLike[str]
 PRIVATE = 0o600
 # Releases get what the umask leaves of this, or keep the mode of the file that they replace.
 PUBLIC = 0o666
+SQLITE = b"SQLite format 3\0"
 _numbers = itertools.count()
 
 
@@ -157,8 +158,8 @@ def replace_verified(path: PathLike, data: bytes) -> None:
             raise DataError(f"Cannot write {path}: what was written does not read back the same.")
 
 
-def check_writable(path: PathLike) -> None:
-    """Raise now, before hours of work, if `path` cannot be written later."""
+def check_writable(path: PathLike, database: bool = False) -> None:
+    """Raise now, before hours of work, if `path` cannot be written later; a database only as one."""
     folder, kind = Path(path).parent, stat.S_IFREG
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)
@@ -172,6 +173,12 @@ def check_writable(path: PathLike) -> None:
         raise DataError(f"Cannot write {path}: permission denied, or it is a folder.")
     if kind != stat.S_IFREG:
         raise DataError(f"Cannot write {path}: it is not a regular file.")
+    with suppress(OSError), open(path, "rb") as stream:
+        if not database and stream.read(len(SQLITE)) == SQLITE:
+            raise ParameterError(
+                f"{path} is a database, which may be the ledger of what was spent, so it is not replaced;"
+                " name another file."
+            )
 
 
 @runtime_checkable

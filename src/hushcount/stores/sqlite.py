@@ -57,7 +57,7 @@ class SQLite(Database):
         self._path = path
         if not schema and not os.path.exists(path):
             raise DataError(f"{path} does not exist.")
-        check_writable(path)
+        check_writable(path, database=True)
         kind = file_system(os.path.realpath(path))
         if kind in NETWORK:
             raise DataError(

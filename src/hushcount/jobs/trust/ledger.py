@@ -16,7 +16,7 @@ from hushcount.accounting.runs import EVENT, USER_WINDOW
 from hushcount.accounting.schedule import Schedule
 from hushcount.accounting.windows import cell_text
 from hushcount.errors import ParameterError
-from hushcount.files.atomic import PathLike, atomic_file
+from hushcount.files.atomic import PathLike, atomic_file, refuse_same
 from hushcount.stores.database import is_server, shown
 
 DAY = "1d"
@@ -226,6 +226,7 @@ class BudgetLedger:
         output : path
             The file.
         """
+        refuse_same([output], [self._location, f"{self._location}.head"])
         content = json.dumps(inspection.export(self._location), ensure_ascii=False, indent=1)
         with atomic_file(output) as stream:
             stream.write(content.encode() + b"\n")
