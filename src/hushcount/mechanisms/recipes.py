@@ -108,7 +108,8 @@ def _nodes(shape: shapes.NodeCounts) -> Recipe:
 
 
 def _levels(shape: shapes.LevelCounters) -> Recipe:
-    return {**_leaves(shape), "levels": [_counters(level) for level in shape.levels]}
+    known: Recipe = {"exact": shape.exact} if shape.exact else {}
+    return {**_leaves(shape), "levels": [_counters(level) for level in shape.levels], **known}
 
 
 # The name of each kind of summary, and its public numbers.

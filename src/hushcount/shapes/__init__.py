@@ -282,11 +282,15 @@ class NodeCounts:
 
 @dataclass(frozen=True, slots=True)
 class LevelCounters:
-    """One event changes `total`, the count of the root, by 1, and `levels` each as FloorCounters change."""
+    """One event changes `total`, the count of the root, by 1, and `levels` each as FloorCounters change.
+
+    Down to level `exact` there are fewer possible nodes than counters, so the floor is 0 whatever the data.
+    """
 
     hierarchy: Hierarchy
     total: int
     levels: tuple[FloorCounters, ...]
+    exact: int = 0
     words: ClassVar[str] = "a HierarchySketch"
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import NoReturn
 
 import numpy as np
@@ -120,7 +121,13 @@ class HierarchySketch(BufferedSketch[list[pa.Array]]):
         """Return the number of events, and floor and candidates of every level below the root."""
         self.flush()
         levels = tuple(self._typed(level.shape()) for level in self._levels)
-        return LevelCounters(self.hierarchy, self._total, levels)
+        return LevelCounters(self.hierarchy, self._total, levels, self.exact_levels)
+
+    @property
+    def exact_levels(self) -> int:
+        """Down to which level there are fewer possible nodes than counters, a public number."""
+        known = (self.hierarchy.possible(level) for level in range(1, self.hierarchy.height + 1))
+        return len(list(takewhile(lambda nodes: nodes is not None and nodes < self.counters, known)))
 
     def merge(self, other: object) -> NoReturn:
         """Refuse: between neighbours, floors of merged sketches differ otherwise than those of one stream."""

@@ -190,7 +190,7 @@ def _levels(numbers: Recipe, unit: PrivacyUnit) -> shapes.LevelCounters:
     hierarchy = _hierarchy(numbers)
     if len(levels) != hierarchy.height:
         raise ValueError("levels")
-    return shapes.LevelCounters(hierarchy, 0, levels)
+    return shapes.LevelCounters(hierarchy, 0, levels, whole_from(numbers.get("exact", 0), 0, len(levels)))
 
 
 def _nodes(numbers: Recipe, unit: PrivacyUnit) -> shapes.NodeCounts:

@@ -180,6 +180,18 @@ def spent(noise: LevelNoise, moved: Floats, threshold: int) -> float:
     return float((moved + j * one + j[::-1] * two).max())
 
 
+def above_zero(levels: CalibratedLevels) -> int:
+    """Return the smallest count that is published where the floor is publicly 0.
+
+    P[1 + z >= G0] is at most what P[1 + z1 - z0 >= G] was taken for.
+
+    >>> above_zero(calibrated_levels(1.0, 1e-6, 31))
+    139
+    """
+    target = levels.noise.difference_tail(levels.threshold - 1) * (1 - gaussian.SAFETY)
+    return 1 + max(levels.noise.distribution.least_tail(target), 1)
+
+
 def _tried(epsilon: float, delta: float, height: int) -> Iterator[LevelNoise]:
     """Yield basic composition (which nothing can refuse), then both distributions over a range of scales."""
     moved = height + 1

@@ -13,7 +13,7 @@ from hushcount.mechanisms.base import Claim, keep
 from hushcount.mechanisms.counters.floor import ONE_STREAM
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.hierarchy.level_error import LevelError
-from hushcount.mechanisms.hierarchy.levels import levels_for
+from hushcount.mechanisms.hierarchy.levels import above_zero, levels_for
 from hushcount.mechanisms.hierarchy.residuals import BY_LEVEL, NoisyLevel, NoisyLevels, conservative_tree
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.noise.bits import Bits
@@ -51,6 +51,14 @@ class LevelForecast(KeyForecast):
         return np.asarray(np.where(noisy >= self.threshold, floors_allow, 0.0) @ self.chances)
 
 
+def exact_note(exact: int) -> tuple[str, ...]:
+    """Say which levels have no noisy floor: a function of the hierarchy and the number of counters."""
+    if not exact:
+        return ()
+    levels = "Level 1 has" if exact == 1 else f"Levels 1 to {exact} have"
+    return (f"{levels} fewer possible nodes than counters, so no sketch overcounts a node there.",)
+
+
 class LevelFloorRelease(TreeMechanism[LevelCounters]):
     """At every level noisy counts of the tracked nodes that clear the noisy floor; a tree of the heavy ones.
 
@@ -59,8 +67,9 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
     Assumes: the node of an event at a level is a function of its key; every event counts 1, in the order of
         the stream, the same at all levels; of the nodes with the smallest count, the one updated last is
         evicted.
-    Parameters: noise z on the number of events, on every floor and on every candidate; G above the
-        noisy floor, levels.levels_for. `threshold` is public: the tree is post-processing.
+    Parameters: noise z on the number of events, on every floor that is not publicly 0 and on every candidate;
+        G above the noisy floor, or G0 above 0, levels.levels_for. `threshold` is public: the tree is
+        post-processing.
     Proof: docs/proofs/hierarchy/streaming.md. Checked by: tests/privacy/test_hierarchy_streaming.py
     """
 
@@ -92,6 +101,7 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
                 f"threshold must be at least {self.levels.threshold} for a streaming release of height"
                 f" {self.height} at ({budget.epsilon:g}, {budget.delta:g}), got {self.asked}."
             )
+        self.above_zero = above_zero(self.levels)
 
     def finer_charge(self) -> Charge | None:
         """Return the curve of all levels and the root, and the probability that an isolated node shows.
@@ -132,15 +142,27 @@ class LevelFloorRelease(TreeMechanism[LevelCounters]):
             shape.levels[0].candidates,
             self.levels.threshold,
             self.threshold,
-            0,
+            shape.exact,
             self.by_level,
         )
-        return self.tree(rows, shape.hierarchy, shape.unit, error).with_notes(*self._notes(noisy))
+        notes = (*exact_note(shape.exact), *self._notes(noisy))
+        return self.tree(rows, shape.hierarchy, shape.unit, error).with_notes(*notes)
 
     def noisy_levels(self, shape: LevelCounters, bits: Bits) -> NoisyLevels:
         """Return what is published of the levels; all that follows is a function of it."""
         total = shape.total + int(self.levels.noise.distribution.sample(1, bits)[0])
-        return NoisyLevels(total, tuple(self._noisy_level(level, bits) for level in shape.levels))
+        exact = [self._exact_level(level, bits) for level in shape.levels[: shape.exact]]
+        return NoisyLevels(
+            total, (*exact, *(self._noisy_level(level, bits) for level in shape.levels[shape.exact :]))
+        )
+
+    def _exact_level(self, level: FloorCounters, bits: Bits) -> NoisyLevel:
+        """Add noise to the counts of a level whose floor is publicly 0; keep those far enough above it."""
+        if level.floor:
+            raise ParameterError("A level with fewer possible nodes than counters has a floor above 0.")
+        counts = level.counts + self.levels.noise.distribution.sample(len(level.counts), bits)
+        published = counts >= self.above_zero
+        return NoisyLevel(keep(level.keys, published), counts[published], 0)
 
     def _noisy_level(self, level: FloorCounters, bits: Bits) -> NoisyLevel:
         """Add noise to the floor and the counts of one level; keep nodes far enough above the floor."""
