@@ -282,10 +282,7 @@ class NodeCounts:
 
 @dataclass(frozen=True, slots=True)
 class LevelCounters:
-    """One event changes `total`, the count of the root, by 1, and `levels` each as FloorCounters change.
-
-    Down to level `exact` there are fewer possible nodes than counters, so the floor is 0 whatever the data.
-    """
+    """`total`, of the root, changes by 1, `levels` as FloorCounters; down to `exact` floors are always 0."""
 
     hierarchy: Hierarchy
     total: int
