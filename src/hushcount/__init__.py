@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hushcount.sketches.kinds import load
     from hushcount.sketches.levels import HierarchySketch
     from hushcount.sketches.linear import CountMin, CountSketch, TrackedSketch
+    from hushcount.sketches.samples.bottom_k import BottomK
     from hushcount.sketches.samples.weighted import WeightedSample
     from hushcount.sketches.users import UserMisraGries
 
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 # Public names and where they live. They are looked up on first use, so that importing hushcount stays cheap.
 _PLACES = {
     "Audit": "hushcount.audit.check:Audit",
+    "BottomK": "hushcount.sketches.samples.bottom_k:BottomK",
     "Budget": "hushcount.privacy:Budget",
     "CountMin": "hushcount.sketches.linear:CountMin",
     "CountSketch": "hushcount.sketches.linear:CountSketch",
@@ -82,6 +84,7 @@ _PLACES = {
 
 __all__ = [
     "Audit",
+    "BottomK",
     "Budget",
     "CountMin",
     "CountSketch",

@@ -66,7 +66,9 @@ def _recipe(mechanism: Mechanism[Shape, object], shape: Shape) -> Recipe:
     ):
         recipe["by_level"] = mechanism.by_level
     if isinstance(mechanism, Sampling):
-        recipe |= {"scheme": mechanism.scheme, "tokens": mechanism.tokens}
+        recipe["scheme"] = mechanism.scheme
+        if public.scheme is None:  # of a sample that was drawn before counts are whole
+            recipe["tokens"] = mechanism.tokens
     return recipe
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from hushcount import shapes
 from hushcount.errors import NotProvedError, ParameterError
-from hushcount.mechanisms.base import Calibrated, Mechanism
+from hushcount.mechanisms.base import NO_BOTTOM_K, Calibrated, Mechanism
 from hushcount.mechanisms.users import GroupRelease, best_for_exact
 from hushcount.privacy import USER, Budget
 from hushcount.registry import Registry
 from hushcount.shapes import Public, Shape
-from hushcount.shapes.samples import SampledCounts
+from hushcount.shapes.samples import BottomKeys, SampledCounts
 
 # Mechanisms that publish a table of keys: those that `top` and `release` take by name.
 _TABLES = {
@@ -73,6 +73,7 @@ WAYS_OUT: dict[type[Shape], str] = {
     shapes.Cells: "a linear sketch stores no keys, so publish it as an oracle (hushcount oracle, hc.oracle)",
     shapes.LevelCounters: "a hierarchy needs a threshold, so release it with hc.tree",
     shapes.NodeCounts: "a hierarchy needs a threshold, so publish it with hc.tree",
+    BottomKeys: NO_BOTTOM_K,
     shapes.TrackedCells: "name count-min-envelope or count-sketch-envelope",
 }
 

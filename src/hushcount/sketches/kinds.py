@@ -26,6 +26,7 @@ KINDS: Registry[type[SavedSketch]] = Registry(
         "count-sketch": "hushcount.sketches.linear:CountSketch",
         "tracked": "hushcount.sketches.linear:TrackedSketch",
         "hierarchy": "hushcount.sketches.levels:HierarchySketch",
+        "bottom-k": "hushcount.sketches.samples.bottom_k:BottomK",
         "weighted-sample": "hushcount.sketches.samples.weighted:WeightedSample",
     },
 )

@@ -90,6 +90,7 @@ class WeightedSample(SavedSketch):
     """
 
     error_bound = 0
+    words = SampledCounts.words
 
     def __init__(
         self,
