@@ -155,7 +155,9 @@ def export(ledger: str, output: str) -> None:
     from hushcount.jobs.trust.ledger import BudgetLedger
 
     BudgetLedger(ledger).export(output)
-    show.say(("Export", (f"{output} has all entries. Keep it where LEDGER cannot be changed.",)))
+    show.say(
+        ("Export", (f"{output} has all entries. Keep it where those who write the ledger cannot change it.",))
+    )
 
 
 @ledger.command()

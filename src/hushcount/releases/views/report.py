@@ -167,7 +167,8 @@ def _strip(release: Reported) -> Markup:
         facts.append((f"{release.threshold:,}", "is the smallest noisy residual that is published"))
     count = release.smallest_reliable() if isinstance(release, Release) else None
     if isinstance(release, Release) and count is not None:
-        facts.append((f"{count:,}", f"{release.counted.noun}: a key of so many is published reliably"))
+        cut = "" if release.whole else ", before rows were cut"
+        facts.append((f"{count:,}", f"{release.counted.noun}: a key of so many is published reliably{cut}"))
     facts += _answers(release) if isinstance(release, Oracle) else []
     pairs = (element("div", element("dt", value), element("dd", words)) for value, words in facts)
     return element("dl", *pairs, class_="strip")

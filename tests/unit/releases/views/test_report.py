@@ -176,3 +176,10 @@ def test_how_far_answers_of_an_oracle_are_off_stands_at_the_top():
     few = hc.oracle(["tea"] * 500, epsilon=1.0, kind="count-min", width=2, depth=1)
     assert few.interval() == (None, None)
     assert words not in report_of(few, NOON)
+
+
+def test_a_table_that_was_cut_says_what_was_reliable_before():
+    release = hc.top(["a"] * 900 + ["b"] * 500, epsilon=1.0, delta=1e-6)
+    words = "a key of so many is published reliably"
+    assert f"{words}<" in report_of(release)
+    assert f"{words}, before rows were cut<" in report_of(release.limit(1))
