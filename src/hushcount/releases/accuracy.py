@@ -106,6 +106,18 @@ class WithholdingError(Protocol):
         ...
 
 
+@runtime_checkable
+class MissingError(Protocol):
+    """An error model in which a key may be missing for other reasons than its own noise."""
+
+    def missing(self, failure: float, keys: int) -> int:
+        """Return by how much the true count of a missing key may exceed the largest unpublished noisy count.
+
+        This holds for `keys` keys at once but for `failure`.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class NoCounts:
     """The error model of keys without counts: there is nothing to bound; `said` are its sentences."""
@@ -136,7 +148,9 @@ class Accuracy:
     The true count of a key lies between count - `below` and count + `above` with this confidence; those of
     all published keys at once between count - `simultaneous_below` and count + `simultaneous_above`. In the
     table these widths are found from a count of `full_from` on: smaller ones, close to the threshold, have a
-    lower end that is further down. None stands for a bound that no public number gives.
+    lower end that is further down. A key with a true count of `published_from` or more is published with
+    this probability, and no key that is missing in the table has more than `unpublished_at_most`, all of
+    them at once. None stands for a bound that no public number gives.
     """
 
     confidence: float
@@ -146,6 +160,8 @@ class Accuracy:
     simultaneous_above: int | None
     sentences: tuple[str, ...]
     full_from: int | None = None
+    published_from: int | None = None
+    unpublished_at_most: int | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the bounds as plain values for JSON."""
@@ -236,6 +252,8 @@ def smallest_reliable(release: Release, probability: float) -> int | None:
         return _first_count(error.distribution, probability) if isinstance(error, SanitisedError) else None
     if isinstance(error, WithholdingError):
         return least
+    if isinstance(error, MissingError):
+        return max(least + error.missing(1 - probability, 1), 1)
     # A two-sided interval fails on either side with half of 1 - confidence, so a key of this count has a
     # noisy count above the threshold but for 1 - probability.
     above = error.interval(2 * probability - 1)[1]

@@ -1,4 +1,4 @@
-"""Everything that a table does not show, taken together: a noisy total less the counts that it shows."""
+"""Keys that a table does not show: what none of them exceeds, and all of them together by a noisy total."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+
+from hushcount.releases.accuracy import MissingError, RowErrorModel, WithholdingError, hidden
 
 if TYPE_CHECKING:
     from hushcount.releases.release import Release
@@ -91,6 +93,27 @@ def _widths(release: Release, failure: float, most_keys: int) -> tuple[int | Non
     if known is None and isinstance(release.error, WidthsByKeys):
         known = release.error.bounds(failure, max(most_keys, 1))
     return known or (None, None)
+
+
+def unpublished_at_most(release: Release, confidence: float) -> int | None:
+    """Return what no key that is missing in a table exceeds, with this confidence; None if nothing says.
+
+    Proof: docs/proofs/intervals.md, section 5.
+    """
+    error, most = release.error, _largest_missing(release)
+    if isinstance(error, RowErrorModel | WithholdingError) or most is None:
+        return None
+    if isinstance(error, MissingError):
+        return most + error.missing(1 - confidence, int(release.guarantee.parameters["candidates"]))
+    above = (error.simultaneous(confidence) or (None, None))[1]
+    return None if above is None else max(most + above, 0)
+
+
+def _largest_missing(release: Release) -> int | None:
+    """Return the largest noisy count that may be missing in a table: cuts keep the largest counts."""
+    if release.whole:
+        return hidden(release)
+    return int(release.counts[len(release) - 1].as_py()) if len(release) else None
 
 
 def other_sentences(release: Release) -> tuple[str, ...]:

@@ -182,23 +182,32 @@ class Release(Published):
         confidence : float, default 0.95
             The probability with which the bounds hold for a key chosen before seeing the result.
         """
-        checked, reliably = check_confidence(confidence), self._reliably()
+        from hushcount.releases.other import unpublished_at_most
+
+        checked = check_confidence(confidence)
+        told = checked > 0.5 and not isinstance(self.error, RowErrorModel)
+        published_from = self.smallest_reliable(checked) if told else None
+        missing = unpublished_at_most(self, checked)
         together = bounds_together(self, checked) or (None, None)
         interval = self.error.interval(checked)
         meaning = (self.counted.meaning,) if self.counted.meaning else ()
-        said = (*meaning, *self.error.sentences(checked), *reliably)
+        said = (*meaning, *self.error.sentences(checked), *self._reliably(checked, missing))
         full = self.error.full_from(checked) if isinstance(self.error, FullFromError) else None
-        return Accuracy(checked, *interval, together[0], together[1], said, full)
+        return Accuracy(checked, *interval, together[0], together[1], said, full, published_from, missing)
 
-    def _reliably(self) -> tuple[str, ...]:
-        """Return the sentence on the smallest count that is published reliably, if it is known."""
+    def _reliably(self, confidence: float, missing: int | None) -> tuple[str, ...]:
+        """Return the sentences on which counts are published reliably, and on what is missing, if known."""
         if isinstance(self.error, RowErrorModel):  # of samples and local reports: their sentences say it
             return ()
-        count = self.smallest_reliable()
-        if count is None:
-            return ()
-        needed = f"{count:,} {self.counted.noun}"
-        return (f"A key of at least {needed} is published with probability {RELIABLE:g} or more.",)
+        probability, noun = max(confidence, RELIABLE), self.counted.noun
+        count, said = self.smallest_reliable(probability), []
+        if missing is not None:
+            most = f"{missing:,} {noun}"
+            said.append(f"With confidence {confidence:g} no key that is missing has more than {most}.")
+        if count is not None:
+            least = f"{count:,} {noun}"
+            said.append(f"A key of at least {least} is published with probability {probability:g} or more.")
+        return tuple(said)
 
     def smallest_reliable(self, probability: float = RELIABLE) -> int | None:
         """Return a count that, like all larger ones, is published with at least this probability.

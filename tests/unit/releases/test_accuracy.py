@@ -52,7 +52,7 @@ def test_a_sample_publishes_reliably_what_it_samples_reliably():
 
 
 def test_without_an_upper_end_nothing_is_stated():
-    one_sided = release_of([("a", 10)], FixedError(above=None))
+    one_sided = release_of([("a", 10)], FixedError(above=None, together=None))
     assert one_sided.smallest_reliable() is None
     assert one_sided.accuracy().sentences == ("True with confidence 0.95.",)
     with pytest.raises(

@@ -54,9 +54,12 @@ def test_confidence():
         "simultaneous_above": 8,
         "sentences": (
             "True with confidence 0.5.",
+            "With confidence 0.5 no key that is missing has more than 33 events.",
             "A key of at least 28 events is published with probability 0.95 or more.",
         ),
         "full_from": None,
+        "published_from": None,
+        "unpublished_at_most": 33,
     }
     with pytest.raises(ParameterError, match=r"^confidence must be strictly between 0 and 1, got 1\.$"):
         release.accuracy(1)

@@ -15,6 +15,7 @@ from hushcount.mechanisms.intervals import EstimateError, KeyIntervals, Selectio
 from hushcount.noise import tails
 from hushcount.noise.bits import Bits
 from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.noise.lattice import smallest_integer
 from hushcount.releases.release import Release
 from hushcount.shapes import FloorCounters, Public
 
@@ -107,6 +108,20 @@ class FloorError(KeyIntervals):
         """Return the width above for half of the failure, and how much of it is left for the width below."""
         above = max(self.noise.least_tail(tails.one_of(keys, failure / 2)) - 1, 0)
         return above, failure - tails.any_of(keys, float(self.noise.tail(above + 1)))
+
+    def missing(self, failure: float, keys: int) -> int:
+        """Return by how much the true count of an unpublished key may exceed the noisy counts left out.
+
+        Either its own noise is as low as that, or its true count is at most the floor, which then lies as far
+        above the noisy floor, and by the threshold more.
+        """
+        noise, apart = self.noise, self.threshold or 1
+
+        def holds(width: int) -> bool:
+            own = tails.any_of(keys, float(noise.tail(width + 1))) if width >= 0 else 1.0
+            return own + float(noise.tail(apart + max(width, 0))) <= failure
+
+        return smallest_integer(holds)
 
     def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts]:
         """Return the ends of published rows, the lower ones given that they lie above the noisy floor."""

@@ -113,6 +113,8 @@ def test_intervals_and_words():
         f" count + {above}, if count is {result.accuracy().full_from} or more.",
         "A smaller count may be in the table only because noise raised it: its lower end is further down.",
         f"count leaves out what lies below the noisy floors of 2 shards, in all up to {result.floor}.",
+        f"With confidence 0.95 no key that is missing has more than"
+        f" {result.accuracy().unpublished_at_most} events.",
         f"A key of at least {result.smallest_reliable()} events is published with probability 0.95 or more.",
     )
 

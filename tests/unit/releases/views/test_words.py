@@ -28,6 +28,7 @@ def test_words():
     )
     assert accuracy_sentences(release) == (
         "True with confidence 0.95.",
+        "With confidence 0.95 no key that is missing has more than 33 events.",
         "A key of at least 28 events is published with probability 0.95 or more.",
         "For all published keys at once: between count - 9 and count + 8.",
     )
