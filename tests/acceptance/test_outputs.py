@@ -294,3 +294,14 @@ def test_a_ledger_is_never_replaced(run, words, refused):
     }
     assert (code, out, err) == (2, "", sentences[refused])
     assert [Path(name).read_bytes() for name in ("spent.json", "spent.json.head")] == before
+
+
+def test_the_oracle_whose_hash_functions_are_taken_over_is_not_replaced(run):
+    build = ("oracle", "build", "in.csv", "--column", "item", *BUDGET)
+    assert run(*build, "-o", "o.hc")[0] == 0
+    os.link("o.hc", "same.hc")
+    before = Path("o.hc").read_bytes()
+    for name in ("o.hc", "same.hc"):
+        refused = f"{name} is read by this run, so it cannot be written; name another file.\n"
+        assert run(*build, "--like", "o.hc", "-o", name) == (2, "", refused)
+    assert Path("o.hc").read_bytes() == before

@@ -9,7 +9,7 @@ from typing import cast
 import pyarrow as pa
 
 from hushcount.errors import DataError, ParameterError
-from hushcount.files.atomic import PathLike, check_writable
+from hushcount.files.atomic import PathLike, check_writable, refuse_same
 from hushcount.jobs.checkpoints import Origin
 from hushcount.jobs.choices import DEPTH, WIDTH
 from hushcount.jobs.linear.counted import CountedCells
@@ -189,6 +189,9 @@ class OracleSettings(Settings):
         """Raise unless the file of the oracle and its report can be written."""
         if self.output is not None:
             check_writable(self.output)
+            refuse_same(
+                [self.output], [] if self.like is None or isinstance(self.like, Oracle) else [self.like]
+            )
         if self.report is not None:
             check_files(None, None, self.report)
 
