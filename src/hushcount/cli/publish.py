@@ -90,6 +90,7 @@ DRAW = (
     options.whole(
         "--tokens T", "Divide every sanitised count into T, which keeps more of their order.", default=1
     ),
+    options.flag("--keys-only", "Publish the sampled keys without counts."),
     options.real("--power P", "Power of the count, 0 to 2.", default=1.0),
     options.text(
         f"--scheme {'|'.join(SCHEMES)}",

@@ -10,21 +10,24 @@ from typing import cast
 
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike
+from hushcount.jobs.checkpoints import Origin
 from hushcount.jobs.exact import CountsOnDisk, ExactAsk, SumsInMemory
 from hushcount.jobs.request import Progress, Request, kept_counts, kept_sentence
-from hushcount.jobs.run import Running
+from hushcount.jobs.run import Releasing, Running
 from hushcount.jobs.samples.sketched import is_sketch, sample_sketch
 from hushcount.jobs.settings import ReleaseSettings, taken
 from hushcount.jobs.trust.dry_run import run_or_rehearse
 from hushcount.jobs.users import UserSettings
 from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
-from hushcount.mechanisms.sampling.sample import PrivateSample
+from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
 from hushcount.mechanisms.sampling.schemes import Pps, Ppswor, Scheme, rate_for_size
 from hushcount.mechanisms.sampling.tabled import SamplingTable
 from hushcount.privacy import Budget, check_delta, unwarned
+from hushcount.releases.accuracy import Counted
+from hushcount.releases.key_list import KEYS_ONLY
 from hushcount.releases.release import Release
-from hushcount.shapes import Sketch
+from hushcount.shapes import Public, Sketch
 from hushcount.sketches.exact import Exact
 
 LONGEST_FILE = 1 << 24  # characters of a list of probabilities
@@ -44,6 +47,7 @@ def sample(
     scheme: str = "pps",
     probabilities: SamplingTable | Sequence[float] | PathLike | None = None,
     tokens: int = 1,
+    keys_only: bool = False,
     max_events: int | None = None,
     user: str | None = None,
     max_keys: int | None = None,
@@ -104,6 +108,8 @@ def sample(
         on each line. The last one serves all larger counts.
     tokens : int
         Divide every sanitised count into this many, at most 1024, which keeps more of the order of the keys.
+    keys_only : bool
+        Publish the sampled keys without counts: a `KeyList`.
     max_events : int, optional
         A public bound on the number of events, not taken from the data; more events are an error.
     user : str, optional
@@ -203,6 +209,7 @@ class SampleSettings(ReleaseSettings):
     scheme: str = "pps"
     probabilities: SamplingTable | Sequence[float] | PathLike | None = None
     tokens: int = 1
+    keys_only: bool = False
     drawn_by: Scheme = field(init=False)
 
     def __post_init__(self) -> None:
@@ -211,11 +218,20 @@ class SampleSettings(ReleaseSettings):
         if len(given) != 1:
             got = "several" if given else "none"
             raise ParameterError(f"Give either rate, or size, or probabilities, got {got}.")
+        if self.keys_only and (self.plot is not None or self.tokens != 1):
+            raise ParameterError("keys_only publishes no counts, so it needs neither plot nor tokens.")
         if self.probabilities is not None:
             object.__setattr__(self, "drawn_by", table_of(self.probabilities))
             return
         scheme = make_scheme(self.scheme, self.rate, self.size, self.power, self.max_events)
         object.__setattr__(self, "drawn_by", scheme)
+
+    def calibrated(self, public: Public) -> Releasing[Release]:
+        """Return the mechanism that draws the sample, or raise."""
+        public = public.within(self.max_events)
+        if self.keys_only:
+            return PrivateSampleKeys(self.budget, public, self.drawn_by)
+        return PrivateSample(self.budget, public, self.drawn_by, self.tokens)
 
     def spent(self) -> Budget:
         """Return what the sample spends: there is none with delta = 0."""
@@ -260,10 +276,15 @@ class SampleAsk(ExactAsk):
     command = "sample"
     settings: SampleSettings
 
-    def prepare(self) -> tuple[Sketch, PrivateSample]:
+    def prepare(self) -> tuple[Sketch, Releasing[Release]]:
         """Return the sketch, and the mechanism that draws the sample."""
         sketch = self.new()
-        public = sketch.public().within(self.settings.max_events)
-        return sketch, PrivateSample(
-            self.settings.budget, public, self.settings.drawn_by, self.settings.tokens
-        )
+        return sketch, self.settings.calibrated(sketch.public())
+
+    def described(self) -> tuple[tuple[str, ...], Counted]:
+        """Return the notes, and what a count is a number of."""
+        return self.notes, KEYS_ONLY if self.settings.keys_only else self.counted
+
+    def publish(self, whole: Release, origin: Origin) -> Release:
+        """Return the table with its keys as columns, its notes, and what it counts and assumes."""
+        return replace(super().publish(whole, origin), counted=self.described()[1])

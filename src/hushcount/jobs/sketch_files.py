@@ -46,7 +46,11 @@ from hushcount.sketches.exact import Exact
 from hushcount.sketches.kinds import load_with_position
 from hushcount.sketches.levels import HierarchySketch
 from hushcount.sketches.merged import HeldSketch
+from hushcount.sketches.samples.bottom_k import BottomK
+from hushcount.sketches.samples.weighted import WeightedSample
 from hushcount.sources.wrapped import BoundedSource, check_keys
+
+MERGED = (Exact, HeldSketch, StreamCounters, LinearSketch, HierarchySketch, BottomK, WeightedSample)
 
 
 def write_sketch(
@@ -137,7 +141,7 @@ def merge_sketches(paths: Sequence[PathLike], output: PathLike) -> str:
     first, *others = sketches
     merged: SavedSketch = first
     for other in others:
-        if not isinstance(merged, Exact | HeldSketch | StreamCounters | LinearSketch | HierarchySketch):
+        if not isinstance(merged, MERGED):
             raise NotProvedError(
                 f"No way to merge {type(merged).__name__} is proved; count all data with one."
             )

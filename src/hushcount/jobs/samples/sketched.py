@@ -18,6 +18,7 @@ from hushcount.jobs.trust.spending import Spending
 from hushcount.mechanisms.sampling.sample import PrivateSample
 from hushcount.privacy import USER
 from hushcount.releases.accuracy import EVENTS
+from hushcount.releases.key_list import KeyList
 from hushcount.shapes.samples import SampledCounts
 from hushcount.sketches.base import SavedSketch
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 # How data are read, which says nothing about a sketch.
 READING = ("column", "user", "max_keys", "format", "sql", "checkpoint", "window", "time", "time_zone")
 DRAWING = ("rate", "size", "probabilities")
+COUNTED = "keys_only and tokens cannot be combined with a sample: its counts are sanitised as they are."
 
 
 def is_sketch(data: object) -> bool:
@@ -60,6 +62,7 @@ def _published(asked: Released, drawn: Release, origin: Origin) -> Release:
     """Return the release with its keys as columns, and what it counts."""
     unit = asked.shape.public().unit
     counted = EVENTS if unit != USER else kept_counts("users", unit.rows)
+    counted = drawn.counted if isinstance(drawn, KeyList) else counted
     return asked.settings.published(drawn.counting(counted), origin)
 
 
@@ -78,6 +81,8 @@ def _opened(values: Mapping[str, object]) -> tuple[Released, Origin]:
         for name in DRAWING:
             if values.get(name) is not None:
                 raise ParameterError(f"{name} cannot be combined with a sample, which its own scheme drew.")
+        if values.get("keys_only") or values.get("tokens", 1) != 1:
+            raise ParameterError(COUNTED)
         return found, origin
     made_of = {each.name: getattr(found, each.name) for each in fields(Released)}
     return SampledRelease(**made_of | {"settings": taken(SampleSettings, values)}), origin
@@ -91,10 +96,8 @@ class SampledRelease(Released):
 
     def mechanism(self) -> Calibrated:
         """Return the mechanism that draws the sample, or raise."""
-        settings = self.settings
-        public = self.shape.public().within(settings.max_events)
         PrivateSample.check_kind(type(self.shape))
-        return cast("Calibrated", PrivateSample(settings.budget, public, settings.drawn_by, settings.tokens))
+        return cast("Calibrated", self.settings.calibrated(self.shape.public()))
 
     def planned(self, mechanism: Calibrated, spending: Spending) -> RunPlan | None:
         """Return what the release asks of the ledger, None without one."""
@@ -103,5 +106,6 @@ class SampledRelease(Released):
             "public": mechanism.public,
             "scheme": self.settings.drawn_by.fields(),
             "tokens": self.settings.tokens,
+            "keys_only": self.settings.keys_only,
         }
         return spending.planned(mechanism.event(), mechanism.public.unit, question, self.source, self.window)

@@ -8,6 +8,7 @@ import pytest
 
 import hushcount as hc
 from hushcount.errors import HushcountError
+from hushcount.jobs.sketch_files import merge_sketches
 from hushcount.privacy import USER
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-9}
@@ -83,6 +84,16 @@ def test_a_ledger_is_charged_once_and_answers_a_retry(tmp_path):
             "rate cannot be combined with a sample, which its own scheme drew.",
         ),
         (
+            lambda: hc.WeightedSample(["a"], [9], hc.Pps(0.1)),
+            {"tokens": 2},
+            "keys_only and tokens cannot be combined with a sample: its counts are sanitised as they are.",
+        ),
+        (
+            counts,
+            {"rate": 0.1, "keys_only": True, "tokens": 2},
+            "keys_only publishes no counts, so it needs neither plot nor tokens.",
+        ),
+        (
             lambda: hc.SpaceSaving(counters=8),
             {"rate": 0.1},
             "sample is proved for exact counts, not for a single SpaceSaving or MisraGries stream; release"
@@ -109,3 +120,35 @@ def test_lists_of_probabilities_in_files(tmp_path):
     with pytest.raises(HushcountError) as error:
         hc.sample(EVENTS, probabilities=tmp_path / "none.txt", **BUDGET)
     assert str(error.value) == f"{tmp_path / 'none.txt'} cannot be read as a list of probabilities."
+
+
+@pytest.mark.parametrize("make", [counts, lambda: EVENTS], ids=["sketch", "events"])
+def test_keys_alone(make):
+    release = hc.sample(make(), rate=0.01, keys_only=True, **BUDGET)
+    assert release.table.to_pydict() == {"key": ["milk", "tea"]}
+    assert release.guarantee.mechanism == "private weighted sampling of keys"
+    assert release.counted.noun == "keys"
+    assert hc.verify(release.to_json().encode()).holds
+
+
+def test_a_table_is_part_of_what_a_ledger_is_asked(tmp_path):
+    hc.Ledger(tmp_path / "ledger.db").init("shop", epsilon=2, delta="1e-6")
+    asked = {"ledger": tmp_path / "ledger.db", "dataset": "shop", "run_id": "one", **BUDGET}
+    first = hc.sample(EVENTS, probabilities=[0.0, 0.5], **asked)
+    assert hc.sample(EVENTS, probabilities=[0.0, 0.5], **asked).table == first.table
+    with pytest.raises(HushcountError):
+        hc.sample(EVENTS, probabilities=[0.0, 0.6], **asked)
+
+
+def test_files_of_samples_merge(tmp_path):
+    paths = [tmp_path / "a.hc", tmp_path / "b.hc"]
+    for path, key in zip(paths, ("a", "b"), strict=True):
+        hc.WeightedSample([key], [5000], hc.Pps(0.1)).save(path)
+    merge_sketches(paths, tmp_path / "both.hc")
+    assert sorted(hc.sample(tmp_path / "both.hc", **BUDGET).table["key"].to_pylist()) == ["a", "b"]
+    for path, key in zip(paths, ("a", "b"), strict=True):
+        sketch = hc.BottomK(4, power=0)
+        sketch.update([key])
+        sketch.save(path)
+    merge_sketches(paths, tmp_path / "both.hc")
+    assert sorted(hc.load(tmp_path / "both.hc").keys) == ["a", "b"]
