@@ -71,6 +71,12 @@ class Oracle(HashedCells, Documented):
             f" ({promise.epsilon:g}, {promise.delta:g})-DP for {promise.unit.one}>"
         )
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        promises = (each.statement() for each in self.guarantees)
+        return "".join(f"<p>{escape(words)}</p>" for words in (repr(self)[1:-1], *promises))
+
     @property
     def ids(self) -> frozenset[str]:
         """The ids of the oracles in this one; its own, a digest of its cells, if it was not merged."""

@@ -352,3 +352,9 @@ def test_a_sketch_whose_cells_would_wrap_under_noise_is_refused(kind: Any) -> No
     sketch.cells[sketch.cells != 0] = 2**63 - 2
     budget = {"epsilon": 1, "delta": 1e-8}
     assert refusal(ParameterError, lambda: hc.oracle(sketch, **budget)) == TOO_LARGE
+
+
+def test_a_notebook_shows_an_oracle_with_its_promise():
+    shown = hc.oracle(["a"] * 90, width=64, rho=0.1, delta=1e-6)._repr_html_()
+    assert shown.startswith("<p>Oracle of ")
+    assert "(2.14194, 1e-06)-differential privacy (rho = 0.1 in zCDP, but for delta) for one event" in shown
