@@ -164,9 +164,10 @@ def oracle_job(values: Mapping[str, object]) -> tuple[OracleAsk, Running]:
         raise ParameterError("column must be one name for an oracle.")
     users, running = taken(UserSettings, values), taken(Running, values)
     if users.user is None:
-        sketch = settings.empty(weight=request.unit.weight, deleting=request.weight is not None)
-        sketch.unit = request.unit
-        return OracleAsk(replace(request, ordered=False), settings, sketch), running
+        request, unit = replace(request, ordered=False), request.unit
+        sketch = settings.empty(weight=unit.weight, deleting=request.weight is not None)
+        sketch.unit = unit
+        return OracleAsk(request, settings, sketch), running
     request = replace(request.of_users(users, running.progress), ordered=False, with_users=True)
     return OracleAsk(request, settings, settings.of_users(request.unit.rows)), running.of_users()
 

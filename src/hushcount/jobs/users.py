@@ -219,11 +219,13 @@ def for_table(settings: ReleaseSettings) -> Budget:
 
 def _exact(settings: ReleaseSettings, bound: UserBound, min_users: int | None) -> list[Route]:
     """Return the best way to release exact counts by the mechanism that is named, or by any."""
-    named: list[Route] = []
+    named = None
     with suppress(ParameterError):  # no noise of that size can be drawn
-        routes = exact_routes(for_table(settings), bound.largest)
-        named = [route for route in routes if settings.mechanism in (None, route.mechanism)]
-    return [route.lifted(min_users) for route in named[:1]]
+        for route in exact_routes(for_table(settings), bound.largest):
+            if settings.mechanism in (None, route.mechanism):
+                named = route
+                break
+    return [] if named is None else [named.lifted(min_users)]
 
 
 def chosen_ask(request: Request, asked: tuple[ReleaseSettings, UserSettings], running: Running) -> ChosenAsk:
