@@ -261,11 +261,13 @@ class OracleAsk(Ask[Oracle]):
             count_weighed(counted, reading, progress)
         else:
             reading.count(progress)
-        self._key_type(reading.source.columns, counted.key_type)
+        if self._declared(reading.source.columns) is None and counted.key_type is None:
+            raise DataError(NO_KEYS)
 
     def publish(self, whole: Oracle, origin: Origin) -> Oracle:
         """Return the oracle with its notes."""
-        kind = self._key_type(origin.columns, whole.key_type)
+        declared = self._declared(origin.columns)
+        kind = whole.key_type if declared is None else declared
         notes = (*origin.notes, *self.described()[0], *weaknesses(self.settings.budget))
         return replace(whole, key_type=kind, notes=notes)
 
@@ -279,13 +281,6 @@ class OracleAsk(Ask[Oracle]):
         size: dict[str, object] = {"kind": hashing.kind, "depth": hashing.depth, "width": hashing.width}
         return size if self.settings.like is None else size | {"hash": repr(hashing)}
 
-    def _key_type(self, columns: KeyColumns, counted: pa.DataType | None) -> pa.DataType:
-        """Return the type of keys that was declared, or that of the keys that were counted.
-
-        One that was made up for no keys would show that there were none.
-        """
-        declared = held_as(columns.types[0]) if columns.types else DECLARED.get(self.request.key_type)
-        found = counted if declared is None else declared
-        if found is None:
-            raise DataError(NO_KEYS)
-        return found
+    def _declared(self, columns: KeyColumns) -> pa.DataType | None:
+        """Return the type of keys that was declared; one that was made up would show that there are none."""
+        return held_as(columns.types[0]) if columns.types else DECLARED.get(self.request.key_type)
