@@ -219,13 +219,11 @@ def for_table(settings: ReleaseSettings) -> Budget:
 
 def _exact(settings: ReleaseSettings, bound: UserBound, min_users: int | None) -> list[Route]:
     """Return the best way to release exact counts by the mechanism that is named, or by any."""
-    named = None
     with suppress(ParameterError):  # no noise of that size can be drawn
         for route in exact_routes(for_table(settings), bound.largest):
             if settings.mechanism in (None, route.mechanism):
-                named = route
-                break
-    return [] if named is None else [named.lifted(min_users)]
+                return [route.lifted(min_users)]
+    return []
 
 
 def chosen_ask(request: Request, asked: tuple[ReleaseSettings, UserSettings], running: Running) -> ChosenAsk:
