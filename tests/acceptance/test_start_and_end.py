@@ -30,6 +30,16 @@ class Finder:
                 raise ImportError("numpy is half loaded") from None
 sys.meta_path.insert(0, Finder())
 """
+# Sends it while click reads the options of the program.
+IN_CLICK = """
+import click
+made = click.Context.__init__
+def again(*values, **options):
+    click.Context.__init__ = made
+    os.kill(os.getpid(), NUMBER)
+    made(*values, **options)
+click.Context.__init__ = again
+"""
 # Sends it when the interpreter shuts down, after everything was said.
 AT_END = "import atexit; atexit.register(os.kill, os.getpid(), NUMBER)"
 # Sends it inside `exec`, after which Python 3.11 ends by SIGINT although the exception was handled.
@@ -77,6 +87,11 @@ def test_a_signal_while_a_library_is_half_loaded(number, tmp_path):
     data.write_text("tea\n" * 100)
     code, out, err = run(number, SWALLOWED, "top", str(data), "--epsilon", "1", "--delta", "1e-8")
     assert (code, out, err) in ((130, "", "Interrupted.\n"), (130, "", WITHOUT_WORDS))
+
+
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_a_signal_while_options_are_read(number):
+    assert run(number, IN_CLICK, "inspect", "no-such-file") == (130, "", "Interrupted.\n")
 
 
 @pytest.mark.parametrize("number", runs.SIGNALS)

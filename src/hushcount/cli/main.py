@@ -79,14 +79,29 @@ class Commands(click.Group):
         """Import one command."""
         return with_manners(COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        """Read the options of the program."""
+        with _past_click():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command. Click would take the end of some file inside it for Ctrl-C."""
-        try:
+        """Run a command."""
+        with _past_click():
             signals.check()
             return super().invoke(ctx)
-        except (KeyboardInterrupt, EOFError) as error:
-            failure = error
-        raise _Passed(failure)
+
+
+@contextmanager
+def _past_click() -> Iterator[None]:
+    """Keep Ctrl-C from click, which prints a line of its own, and takes the end of some file for Ctrl-C."""
+    try:
+        yield
+        return
+    except (KeyboardInterrupt, EOFError) as error:
+        failure = error
+    raise _Passed(failure)
 
 
 def with_manners(command: click.Command) -> click.Command:
