@@ -192,10 +192,11 @@ class Released:
         return recorded.drawn(lambda: finish(self._assuming(drawn(mechanism, self.shape, self.bits))))
 
     def _assuming(self, whole: Published) -> Published:
-        """Return a release whose guarantee says what was assumed when sketches were merged."""
+        """Return a release whose guarantee says what was assumed of merged sketches and foreign tables."""
+        from hushcount.sketches.foreign import ForeignMisraGries
         from hushcount.sketches.merged import MergedCounters
 
-        if not isinstance(self.sketch, MergedCounters):
+        if not isinstance(self.sketch, MergedCounters | ForeignMisraGries):
             return whole
         assumed = (*whole.guarantee.assumptions, *self.sketch.assumptions)
         return replace(whole, guarantee=replace(whole.guarantee, assumptions=assumed))

@@ -30,6 +30,7 @@ from hushcount.shapes import (
     Shape,
 )
 from hushcount.shapes.samples import BottomKeys, SampledCounts
+from hushcount.shapes.standard import StandardCounters
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +59,7 @@ NO_BOTTOM_K = (
 )
 # What to do with a summary without a proof, where its type says more about it than the mechanism does.
 SHAPE_WAYS_OUT: dict[type, str] = {
+    StandardCounters: 'use mechanism="pmg-standard"',
     ManyKeys: 'use mechanism="gaussian", or release shards with hc.release(shards)',
     LimitedKeys: 'use mechanism="gaussian", or release shards with hc.release(shards)',
     BottomKeys: NO_BOTTOM_K,

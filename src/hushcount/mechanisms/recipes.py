@@ -22,6 +22,7 @@ from hushcount.mechanisms.total import TotalRelease, WithTotal
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.shapes import Shape
 from hushcount.shapes.samples import SampledCounts
+from hushcount.shapes.standard import StandardCounters
 
 Recipe = dict[str, object]
 
@@ -117,6 +118,7 @@ def _levels(shape: shapes.LevelCounters) -> Recipe:
 # The name of each kind of summary, and its public numbers.
 SUMMARIES: dict[type[Shape], tuple[str, Callable[..., Recipe]]] = {
     shapes.FloorCounters: ("counters", _counters),
+    StandardCounters: ("standard-counters", _counters),
     shapes.Histogram: ("counts", _sizes()),
     shapes.ManyKeys: ("many-keys", _sizes("moved", "candidates", "parts")),
     shapes.LimitedKeys: ("limited-keys", _sizes("moved", "candidates", "parts")),

@@ -14,6 +14,7 @@ from hushcount.privacy import USER, Budget
 from hushcount.registry import Registry
 from hushcount.shapes import Public, Shape
 from hushcount.shapes.samples import BottomKeys, SampledCounts
+from hushcount.shapes.standard import StandardCounters
 
 # Mechanisms that publish a table of keys: those that `top` and `release` take by name.
 _TABLES = {
@@ -59,6 +60,7 @@ MECHANISMS: Registry[type[Calibrated]] = Registry("mechanism", _TABLES)
 # The mechanism of each kind of summary, unless another one is named.
 DEFAULTS: dict[type[Shape], str] = {
     shapes.FloorCounters: "floor",
+    StandardCounters: "pmg-standard",
     shapes.Histogram: "truncated-geometric",
     shapes.ManyKeys: "gaussian",
     shapes.LimitedKeys: "correlated",

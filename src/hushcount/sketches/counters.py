@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from hushcount.sketches.base import CounterSketch, alone
 from hushcount.sketches.held import Held, check_memory, need
 from hushcount.sketches.merged import MergedCounters, merge
 from hushcount.sketches.table import CounterTable, Entries, Rule
+
+if TYPE_CHECKING:
+    from hushcount.sketches.foreign import ForeignMisraGries
 
 LARGEST_COUNTERS = 1 << 22
 SPREAD_WORDS = 6
@@ -180,6 +183,32 @@ class MisraGries(StreamCounters):
         super().__init__(counters)
         self._order = fresh_key()
         self._first_floor = 0  # of a sketch that was read, the floor it was written with
+
+    @staticmethod
+    def from_counters(keys: Data, counts: Data, *, counters: int) -> ForeignMisraGries:
+        """Return the Misra-Gries table of another program, which `hc.release` publishes by pmg-standard.
+
+        The other program must have counted one stream in its order, each event as 1, by the rule of Misra and
+        Gries: with all counters in use, a new key lowers every counter by 1 and is not kept. Nothing in a
+        table shows whether it did; for other rules see docs/foreign-sketches.md.
+
+        Parameters
+        ----------
+        keys : array, frame column or iterable
+            The keys of the table, each once.
+        counts : array, frame column or iterable
+            The counter of each key, whole numbers; keys with 0 are left out.
+        counters : int
+            How many counters the other program had, used or not: a public number.
+
+        Examples
+        --------
+        >>> MisraGries.from_counters(["tea", "milk"], [5000, 3], counters=64).estimate(["tea"]).tolist()
+        [5000]
+        """
+        from hushcount.sketches.foreign import ForeignMisraGries
+
+        return ForeignMisraGries.of(keys, counts, counters)
 
     @property
     def candidates(self) -> int:

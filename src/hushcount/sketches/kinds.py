@@ -19,6 +19,7 @@ KINDS: Registry[type[SavedSketch]] = Registry(
     {
         "space-saving": "hushcount.sketches.counters:SpaceSaving",
         "misra-gries": "hushcount.sketches.counters:MisraGries",
+        "foreign-misra-gries": "hushcount.sketches.foreign:ForeignMisraGries",
         "exact": "hushcount.sketches.exact:Exact",
         "merged": "hushcount.sketches.merged:MergedCounters",
         "user-misra-gries": "hushcount.sketches.users:UserMisraGries",

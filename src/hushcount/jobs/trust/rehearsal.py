@@ -28,6 +28,7 @@ from hushcount.releases.stored.exact import Plain, flag_from, float_from, list_f
 from hushcount.releases.stored.models import DOMAINS, SCHEMES, NamedDomain, model_from
 from hushcount.shapes import Public, Shape
 from hushcount.shapes.samples import SampledCounts, SamplingScheme
+from hushcount.shapes.standard import StandardCounters
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Levels
@@ -131,6 +132,11 @@ def _counters(numbers: Recipe, unit: PrivacyUnit) -> shapes.FloorCounters:
     return shapes.FloorCounters(NO_KEYS, NO_COUNTS, 0, candidates, parts, unit)
 
 
+def _standard(numbers: Recipe, unit: PrivacyUnit) -> StandardCounters:
+    candidates, parts = (whole_from(numbers[name], 1) for name in ("candidates", "parts"))
+    return StandardCounters(NO_KEYS, NO_COUNTS, candidates, parts, unit)
+
+
 def _sizes(numbers: Recipe) -> dict[str, int]:
     names = ("moved", "candidates", "parts")
     return {name: whole_from(numbers[name], 1) for name in names if name in numbers}
@@ -207,6 +213,7 @@ def _sampled(numbers: Recipe, unit: PrivacyUnit) -> SampledCounts:
 # A summary of each kind without any data, by its public numbers.
 EMPTY: dict[str, Callable[[Recipe, PrivacyUnit], Shape]] = {
     "counters": _counters,
+    "standard-counters": _standard,
     "counts": lambda numbers, unit: shapes.Histogram(NO_KEYS, NO_COUNTS, unit),
     "many-keys": lambda numbers, unit: shapes.ManyKeys(NO_KEYS, NO_COUNTS, unit=unit, **_sizes(numbers)),
     "limited-keys": lambda numbers, unit: shapes.LimitedKeys(

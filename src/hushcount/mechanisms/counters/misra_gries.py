@@ -4,6 +4,7 @@ and of Chan et al. 2012."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.mechanisms import thresholds
@@ -13,7 +14,8 @@ from hushcount.mechanisms.intervals import EstimateError
 from hushcount.noise import tails
 from hushcount.noise.bits import Bits
 from hushcount.noise.laplace import DiscreteLaplace
-from hushcount.shapes import FloorCounters, Public
+from hushcount.shapes import FloorCounters, Public, Shape
+from hushcount.shapes.standard import StandardCounters
 
 PROOF = "docs/proofs/counters/misra_gries.md"
 
@@ -21,7 +23,7 @@ PROOF = "docs/proofs/counters/misra_gries.md"
 class _Heights(Thresholded[FloorCounters]):
     """A mechanism that publishes noisy heights; a public length bounds the floor below them."""
 
-    accepts = (FloorCounters,)
+    accepts: ClassVar[tuple[type[Shape], ...]] = (FloorCounters,)
     sketch = "misra-gries"
     way_out = FLOOR_SHAPE_WAY_OUT
     noise: DiscreteLaplace
@@ -111,6 +113,7 @@ class PrivateMisraGriesStandard(PrivateMisraGries):
     """
 
     name = "pmg-standard"
+    accepts = (FloorCounters, StandardCounters)
     needs = ("candidates",)
     least_value = 1
     claim = Claim(
