@@ -198,3 +198,8 @@ class EventKeys(PrivateSampleKeys):
     """
 
     name = "keys-events"
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say how many events a key needs, by public numbers."""
+        needed = self.forecast().smallest(RELIABLE, 0.0)
+        return (f"A key of at least {needed:,} events is published with probability {RELIABLE:g} or more.",)

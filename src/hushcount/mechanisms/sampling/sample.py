@@ -253,4 +253,8 @@ class PrivateSampleKeys(Sampling[KeyList]):
         """Publish each key with probability pi of its count."""
         drawn = ((keep(keys, draw_published(self.rows, w, bits)), w[:0]) for keys, w in blocks(shape))
         keys, _ = joined(drawn)
-        return KeyList.of_keys(keys, self.foretold(shape.unit))
+        return KeyList.of_keys(keys, self.foretold(shape.unit), self.sentences())
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say nothing more of which keys are published: a sample is drawn on purpose."""
+        return ()

@@ -1,5 +1,7 @@
 """Key selection: what is published of sets, and who leaves after the first round."""
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,7 +9,7 @@ from tests.seeded_bits import SeededBits
 
 from hushcount.errors import NotProvedError
 from hushcount.mechanisms.keys.calibration import UNIT
-from hushcount.mechanisms.keys.selection import KeySips, SteeredSelection, WeightedGaussian
+from hushcount.mechanisms.keys.selection import EventKeys, KeySips, SteeredSelection, WeightedGaussian
 from hushcount.privacy import USER, Budget
 from hushcount.shapes import Histogram, KeySets, Public
 
@@ -40,6 +42,21 @@ def test_large_weights_are_published_and_small_ones_never(kind):
         "Only keys are published: no count, no order by frequency.",
         "A key of {} users who hold no other key, or of {} users who hold ten keys each, is published with"
         " probability 0.95.".format(*users),
+    )
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.05])
+def test_keys_of_events_say_how_many_events_a_key_needs(epsilon):
+    """The largest probability that one event more may bring, step by step, until it reaches .95."""
+    chance, needed = 0.0, 0
+    while chance < 0.95:
+        more, less = math.exp(epsilon) * chance + 1e-6, 1 - math.exp(-epsilon) * (1 - chance - 1e-6)
+        chance, needed = min(more, less), needed + 1
+    shape = Histogram(pa.array(["a"]), np.array([10**6]))
+    found = EventKeys(Budget(epsilon, 1e-6)).release(shape, SeededBits(3))
+    assert found.accuracy().sentences == (
+        "Only keys are published: no count, no order by frequency.",
+        f"A key of at least {needed} events is published with probability 0.95 or more.",
     )
 
 
