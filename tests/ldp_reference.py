@@ -89,8 +89,12 @@ def little(value: int, size: int) -> bytes:
 
 
 def words(seed: bytes, nonce: bytes, group: int) -> list[int]:
-    digest = blake2s(nonce + little(group, 1), key=seed).digest()
-    return [int.from_bytes(digest[4 * place : 4 * place + 4], "little") for place in range(8)]
+    message = nonce + little(group, 1)
+    wide = len(nonce) == 16
+    digest = blake2s(message + bytes(wide), key=seed).digest()
+    if wide:
+        digest += blake2s(message + b"\x01", key=seed).digest()
+    return [int.from_bytes(digest[4 * place : 4 * place + 4], "little") for place in range(len(digest) // 4)]
 
 
 def constants(seed: bytes, purpose: str, where: tuple[int, int, int], count: int) -> list[int]:
@@ -138,7 +142,7 @@ class Asked:
         self.row = self.words[1] * self.fields["rows"] // 2**32
         size = 2 ** cell_bits(self.fields)
         self.masks = [word % size for word in self.words[2 : 2 + fields["symbol_bits"]]]
-        self.extra = self.words[7]
+        self.extra = self.words[-1]
         self.where = (group, self.question, self.row)
 
     def bucket(self, value: int, bits: int, quotient: int) -> int:
@@ -201,17 +205,22 @@ def probability(epsilon: str, symbol_bits: int) -> int:
     return 2**64 * growth // (growth + (2**symbol_bits - 1) * scale)
 
 
-def respond(truth: int | None, symbol_bits: int, chance: int, random: bytearray) -> int:
-    draw = take(random, 16)
-    symbol = draw[8] % 2**symbol_bits if truth is None else truth
-    if int.from_bytes(draw[:8], "little") < chance:
+def respond(truth: int | None, symbol_bits: int, chance: int, random: bytearray, version: int = 1) -> int:
+    coin = int.from_bytes(take(random, 8), "little")
+    missing, *words = eight_words(random, version)
+    symbol = missing % 2**symbol_bits if truth is None else truth
+    if coin < chance:
         return symbol
-    octets = draw[9:]
     while True:
-        for octet in octets:
-            if octet % 2**symbol_bits:
-                return symbol ^ octet % 2**symbol_bits
-        octets = take(random, 8)
+        for word in words:
+            if word % 2**symbol_bits:
+                return symbol ^ word % 2**symbol_bits
+        words = eight_words(random, version)
+
+
+def eight_words(random: bytearray, size: int) -> list[int]:
+    """Words of one byte in version 1, and of two in version 2."""
+    return [int.from_bytes(take(random, size), "little") for _ in range(8)]
 
 
 def take(random: bytearray, count: int) -> bytes:
@@ -222,15 +231,26 @@ def take(random: bytearray, count: int) -> bytes:
 
 
 def report(text: str, nonce: bytes, item: Any, random: bytearray) -> bytes:
+    """The bytes to send: in version 2 perhaps several reports, the first of which is about the item."""
     manifest = json.loads(text)
     value = encode(manifest["encoding"], item)
+    size = 8 * manifest["version"]
+    parts = [nonce[start : start + size] for start in range(0, len(nonce), size)]
+    assert len(parts) == manifest.get("reports", 1)
+    return b"".join(
+        one_report(manifest, part, None if place else value, random) for place, part in enumerate(parts)
+    )
+
+
+def one_report(manifest: Fields, nonce: bytes, value: int | None, random: bytearray) -> bytes:
     joined, factor = 0, 1
     for place, group in enumerate(manifest["groups"]):
         truth = None if value is None else Asked(manifest, nonce, place).symbol(value)
-        symbol = respond(truth, group["symbol_bits"], int(group["probability"]), random)
+        symbol = respond(truth, group["symbol_bits"], int(group["probability"]), random, manifest["version"])
         joined += factor * symbol
         factor *= 2 ** group["symbol_bits"]
-    return bytes([1]) + bytes.fromhex(manifest["id"])[:8] + nonce + bytes([joined])
+    version = manifest["version"]
+    return bytes([version]) + bytes.fromhex(manifest["id"])[:8] + nonce + little(joined, version)
 
 
 DISTANCES = ((0, 128), (1, 128), (8, 64), (15, 56), (22, 48), (29, 44))

@@ -7,13 +7,14 @@ changes. The random bytes in them are fixed, so they are no secret and no client
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2s, sha256
 from pathlib import Path
 from typing import Any
 
 from hushcount.errors import HushcountError
 from hushcount.ldp.client.client import Client, assigned, truthful
+from hushcount.ldp.wire.batch import pack_batch
 from hushcount.ldp.wire.encodings import Bytes, Categories, Integers, PackedWords, Words
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import Manifest, canonical
@@ -21,6 +22,8 @@ from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, SIGN, Pub
 from hushcount.ldp.wire.questions import Chunk, CodeBit, Prefix, QuestionPlace, TaggedPrefix
 from hushcount.ldp.wire.report import parse, refusal
 from hushcount.ldp.wire.response import respond, response_probability
+from hushcount.ldp.wire.terms import NO_TERMS, PROMISE, Terms
+from hushcount.ldp.wire.versions import DRAWN, ISSUED, Wire
 
 FOLDER = Path(__file__).parent / "vectors"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -45,6 +48,10 @@ ITEMS = {
     "integers": [0, 1, 2**32, 2**53 + 1, 2**64 - 1, 2**64, -1, "1", True, 1.5, None],
     "categories": [*NAMES, "milk", "Tea", 0, None],
 }
+TERMS = {
+    "tree": Terms("Tea Board", "Relay of the Press Council", 90, 1000),
+    "nine": Terms("Tea Board", "Relay é", 0, 100_000, "0.5", "0.000000001", PROMISE),
+}
 CODE = tuple(int.from_bytes(blake2s(bytes([place])).digest()[:4], "big") >> 3 | 1 for place in range(16))
 
 
@@ -67,8 +74,11 @@ def seed(name: str) -> bytes:
     return blake2s(b"vector seed " + name.encode()).digest()
 
 
-def manifests() -> dict[str, Manifest]:
-    """The campaigns of the vectors: every kind of encoding and question, one and two groups."""
+def manifests(version: int = 1) -> dict[str, Manifest]:
+    """The campaigns of the vectors: every kind of encoding and question, one and two groups.
+
+    Version 2 has more: symbols of ten bits, several reports of a user, and terms with a central guarantee.
+    """
     tree = Group("2", 3, (Prefix(15, 1, 15), Prefix(30, 16, 18)), (ALL // 3, ALL - ALL // 3))
     chunks = tuple(Chunk(12, start, 10) for start in (0, 10, 20))
     bits = Group("2", 3, (*chunks, Prefix(30, 16, 18)), (QUARTER,) * 4)
@@ -95,9 +105,27 @@ def manifests() -> dict[str, Manifest]:
         ("names", "explicit_hist", "categories", "0.1", (Group("0.1", 1, (Prefix(3, 1, 3),), (ALL,)),)),
         ("cut", "explicit_hist", "words, cut", "3", (Group("3", 4, (Prefix(9, 1, 9),), (ALL,)),)),
     ]
+    if version == 2:
+        tree_of_nine = Group("6", 9, (Prefix(15, 1, 15), Prefix(30, 16, 18)), (HALF, HALF))
+        ten = (Group("7", 10, (Prefix(64, 3, 20),), (ALL,)), Group("2", 6, (Prefix(20, 1, 20),), (ALL,)))
+        made += [
+            ("nine", "tree_hist", "words", "6", (tree_of_nine,)),
+            ("ten", "tree_hist", "integers", "9", ten),
+            ("split", "tree_hist", "words", "6", (Group("2", 3, (Prefix(30, 16, 18),), (ALL,)),)),
+        ]
     return {
         name: Manifest(
-            protocol, ENCODINGS[encoding], epsilon, groups, 10_000_000, EXPIRES, {"note": name}, seed(name)
+            protocol,
+            ENCODINGS[encoding],
+            epsilon,
+            groups,
+            10_000_000,
+            EXPIRES,
+            {"note": name},
+            seed(name),
+            reports=3 if name == "split" else 1,
+            terms=TERMS.get(name, NO_TERMS) if version == 2 else NO_TERMS,
+            version=version,
         )
         for name, protocol, encoding, epsilon, groups in made
     }
@@ -130,7 +158,7 @@ def encodings() -> list[dict[str, Any]]:
     ]
 
 
-def good_manifests() -> list[dict[str, Any]]:
+def good_manifests(version: int = 1) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
@@ -138,7 +166,7 @@ def good_manifests() -> list[dict[str, Any]]:
             "canonical": canonical(manifest.to_dict()).decode(),
             "manifest": manifest.to_json(),
         }
-        for name, manifest in manifests().items()
+        for name, manifest in manifests(version).items()
     ]
 
 
@@ -147,9 +175,9 @@ def signed(fields: dict[str, Any]) -> str:
     return canonical({**fields, "id": sha256(canonical(fields)).hexdigest()}).decode()
 
 
-def changed(path: str, value: object) -> str:
-    """The manifest `tree` with the field at a dotted path replaced, and the id made to fit."""
-    fields = json.loads(canonical(manifests()["tree"].to_dict()))
+def changed(path: str, value: object, name: str = "tree", version: int = 1) -> str:
+    """A manifest with the field at a dotted path replaced, and the id made to fit."""
+    fields = json.loads(canonical(manifests(version)[name].to_dict()))
     *parents, last = [int(part) if part.isdigit() else part for part in path.split(".")]
     inner: Any = fields
     for part in parents:
@@ -166,7 +194,8 @@ def bad_texts() -> Iterator[tuple[str, str]]:
     yield "cut short", good[:-1]
     yield "not an object", "[]"
     yield "a field twice", good[:-1] + ',"version":1}'
-    yield "unknown version", changed("version", 2)
+    yield "unknown version", changed("version", 3)
+    yield "version of the next wire", changed("version", 2)
     yield "unknown protocol", changed("protocol", "tree")
     yield "unknown hash", changed("hash", "md5")
     yield "unknown field", changed("colour", "blue")
@@ -195,8 +224,35 @@ def bad_texts() -> Iterator[tuple[str, str]]:
     yield "flips with more than two symbols", changed("groups.0.questions.0.signed", 1)
 
 
-def bad_manifests() -> Iterator[dict[str, str]]:
-    for name, text in bad_texts():
+def bad_new_texts() -> Iterator[tuple[str, str]]:
+    """What only version 2 can get wrong."""
+
+    def wrong(path: str, value: object, name: str = "nine") -> str:
+        return changed(path, value, name, 2)
+
+    yield "version of the wire before", wrong("version", 1)
+    yield "version as text", wrong("version", "2")
+    yield "symbol of eleven bits", wrong("groups.0.symbol_bits", 11)
+    yield "probability rounded up", wrong("groups.0.probability", "8116567392432202712")
+    yield "no reports", wrong("reports", 0)
+    yield "too many reports", wrong("reports", 17)
+    yield "reports above epsilon", wrong("reports", 4, "split")
+    yield "terms missing", wrong("terms", None)
+    yield "unknown term", wrong("terms.colour", "blue")
+    yield "collector not text", wrong("terms.collector", 5)
+    yield "negative retention", wrong("terms.retention_days", -1)
+    yield "batch of none", wrong("terms.min_batch", 0)
+    yield "central guarantee without a relay", wrong("terms.relay", "")
+    yield "central guarantee without a promise", wrong("terms.promise", "")
+    yield "central guarantee without a batch", wrong("terms.min_batch", 1)
+    yield "central guarantee without delta", wrong("terms.central_delta", "")
+    yield "central delta with exponent", wrong("terms.central_delta", "1e-9")
+    yield "central epsilon not plain", wrong("terms.central_epsilon", ".5")
+    yield "central guarantee for several reports", wrong("reports", 2)
+
+
+def bad_manifests(texts: Iterator[tuple[str, str]]) -> Iterator[dict[str, str]]:
+    for name, text in texts:
         try:
             Manifest.parse(text)
         except HushcountError as error:
@@ -205,16 +261,17 @@ def bad_manifests() -> Iterator[dict[str, str]]:
             raise AssertionError(f"{name} is not refused")
 
 
-def nonces(count: int) -> list[bytes]:
-    return [bytes(8), b"\xff" * 8, *(blake2s(b"nonce %d" % number).digest()[:8] for number in range(count))]
+def nonces(count: int, size: int = 8) -> list[bytes]:
+    drawn = (blake2s(b"nonce %d" % number).digest()[:size] for number in range(count))
+    return [bytes(size), b"\xff" * size, *drawn]
 
 
-def questions() -> list[dict[str, Any]]:
+def questions(version: int = 1) -> list[dict[str, Any]]:
     """What nonces are asked, and the truthful answers."""
     rows = []
-    for name, manifest in manifests().items():
+    for name, manifest in manifests(version).items():
         items = ITEMS[encoding_name(manifest)]
-        for place, nonce in enumerate(nonces(6)):
+        for place, nonce in enumerate(nonces(6, manifest.wire.nonce_bytes)):
             item = items[place % len(items)]
             rows.append(
                 {
@@ -229,9 +286,13 @@ def questions() -> list[dict[str, Any]]:
     return rows
 
 
+def words_of(manifest: Manifest, nonce: bytes, number: int) -> list[int]:
+    return list(manifest.public.words(nonce, number, manifest.wire))
+
+
 def answer(manifest: Manifest, nonce: bytes, number: int, item: object) -> dict[str, Any]:
     ask = assigned(manifest, nonce, number)
-    row = {**ask._asdict(), "masks": list(ask.masks), "words": list(manifest.public.words(nonce, number))}
+    row = {**ask._asdict(), "masks": list(ask.masks), "words": words_of(manifest, nonce, number)}
     value = manifest.encoding.encode(item)
     if value is None:
         return {**row, "cell": None, "flip": None, "symbol": None}
@@ -262,29 +323,36 @@ def hashes() -> list[dict[str, Any]]:
     ]
 
 
-def probabilities() -> list[dict[str, Any]]:
+def probabilities(sizes: Iterable[int] = (1, 2, 3, 4, 5)) -> list[dict[str, Any]]:
     return [
         {"epsilon": epsilon, "symbol_bits": bits, "probability": str(response_probability(epsilon, bits))}
         for epsilon in ("0.000000001", "0.1", "0.5", "1", "1.0986122886681098", "2", "4", "20")
-        for bits in (1, 2, 3, 4, 5)
+        for bits in sizes
     ]
 
 
-def responses() -> list[dict[str, Any]]:
+TAILS = ("05ff000000000000", "ff00000000000003", "0a08080808080808" + "1000000000000006")
+WIDE_TAILS = (
+    "0502ff03000000000000000000000000",
+    "ffff0000000000000000000000000003",
+    "0a00" + "00fc" * 7 + "0000" * 7 + "0602",
+)
+
+
+def responses(bits: int = 3, tails: Iterable[str] = TAILS, wire: Wire = ISSUED) -> list[dict[str, Any]]:
     """Draws at the edges of the coin, with a missing truth, and with a replacement that starts again."""
-    probability = response_probability("2", 3)
+    probability = response_probability("2", bits)
     coins = [0, probability - 1, probability, 2**64 - 1]
-    tails = ["05ff000000000000", "ff00000000000003", "0a08080808080808" + "1000000000000006"]
     rows = []
     for coin in coins:
         for tail in tails:
             for truth in (None, 0, 6):
                 draw = coin.to_bytes(8, "little") + bytes.fromhex(tail)
-                symbol = respond(truth, 3, probability, Fixed(draw))
+                symbol = respond(truth, bits, probability, Fixed(draw), wire)
                 rows.append(
                     {
                         "truth": truth,
-                        "symbol_bits": 3,
+                        "symbol_bits": bits,
                         "probability": str(probability),
                         "random": draw.hex(),
                         "symbol": symbol,
@@ -305,39 +373,41 @@ class Fixed:
         return taken
 
 
-def reports() -> list[dict[str, Any]]:
+def reports(version: int = 1) -> list[dict[str, Any]]:
     rows = []
-    for name, manifest in manifests().items():
+    for name, manifest in manifests(version).items():
         for place, item in enumerate(ITEMS[encoding_name(manifest)]):
-            nonce = nonces(20)[place]
+            nonce = b"".join(nonces(60, manifest.wire.nonce_bytes)[place::20][: manifest.reports])
             bits = Recorded(f"{name} {place}")
             report = Client(manifest, nonce, bits=bits).report(item, now=0)
-            parts = parse(report, manifest)
+            size = manifest.wire.report_bytes
+            parts = [parse(report[start : start + size], manifest) for start in range(0, len(report), size)]
             rows.append(
                 {
                     "manifest": name,
                     "nonce": nonce.hex(),
                     "item": plain(item),
                     "random": bits.used.hex(),
-                    "symbols": list(parts.symbols),
+                    "symbols": [symbol for part in parts for symbol in part.symbols],
                     "report": report.hex(),
                 }
             )
     return rows
 
 
-def bad_reports() -> Iterator[dict[str, str]]:
-    tree, several = manifests()["tree"], manifests()["several"]
-    good = Client(tree, bytes(8), bits=Recorded("good")).report("tea", now=0)
+def bad_reports(version: int = 1) -> Iterator[dict[str, str]]:
+    tree, several = manifests(version)["tree"], manifests(version)["several"]
+    good = Client(tree, 0, bits=Recorded("good")).report("tea", now=0)
+    wide = tree.wire.symbol_bytes == 2
     bad = [
         ("empty", b""),
         ("one byte short", good[:-1]),
         ("one byte long", good + b"\x00"),
         ("version 0", b"\x00" + good[1:]),
-        ("version 2", b"\x02" + good[1:]),
-        ("another campaign", Client(several, bytes(8), bits=Recorded("other")).report(5, now=0)),
+        (f"version {3 - version}", bytes([3 - version]) + good[1:]),
+        ("another campaign", Client(several, 0, bits=Recorded("other")).report(5, now=0)),
         ("one bit of the campaign", good[:8] + bytes([good[8] ^ 1]) + good[9:]),
-        ("first symbol out of range", good[:-1] + b"\x08"),
+        ("first symbol out of range", good[:-2] + b"\x08\x00" if wide else good[:-1] + b"\x08"),
         ("last symbol out of range", good[:-1] + b"\xff"),
     ]
     for name, report in bad:
@@ -358,10 +428,38 @@ def documents() -> dict[str, Any]:
     """The files by name."""
     return {
         "ldp_encodings.json": {"encodings": encodings()},
-        "ldp_manifests.json": {"good": good_manifests(), "bad": list(bad_manifests())},
+        "ldp_manifests.json": {"good": good_manifests(), "bad": list(bad_manifests(bad_texts()))},
         "ldp_questions.json": {"hashes": hashes(), "asked": questions()},
         "ldp_responses.json": {"probabilities": probabilities(), "responses": responses()},
         "ldp_reports.json": {"good": reports(), "bad": list(bad_reports())},
+        "ldp_2_manifests.json": {"good": good_manifests(2), "bad": list(bad_manifests(bad_new_texts()))},
+        "ldp_2_questions.json": {"asked": questions(2)},
+        "ldp_2_responses.json": {
+            "probabilities": probabilities(range(6, 11)),
+            "responses": responses(10, WIDE_TAILS, DRAWN),
+        },
+        "ldp_2_reports.json": {"good": reports(2), "bad": list(bad_reports(2)), "batches": batches()},
+    }
+
+
+def batches() -> dict[str, Any]:
+    """Batches of a relay, good and torn."""
+    tree = manifests(2)["tree"]
+    drawn = sorted(nonces(6, 16))
+    made = [Client(tree, nonce, bits=Recorded(nonce.hex())).report("tea", now=0) for nonce in drawn]
+    good = pack_batch(made)
+    bad = [
+        ("empty", b""),
+        ("another name", b"HCB1" + good[4:]),
+        ("cut short", good[:-1]),
+        ("a report missing", good[:-35] + good[-8:]),
+        ("one bit", good[:50] + bytes([good[50] ^ 1]) + good[51:]),
+        ("more after it", good + b"\x00"),
+        ("another count", good[:4] + b"\x07" + good[5:]),
+    ]
+    return {
+        "good": [{"batch": good.hex(), "reports": [report.hex() for report in made]}],
+        "bad": [{"name": name, "batch": batch.hex()} for name, batch in bad],
     }
 
 

@@ -1,19 +1,27 @@
 """The vectors that any client can be tested with: unchanged, and met by a second client."""
 
 import json
+from hashlib import sha256
 
 import pytest
 from tests import ldp_reference as reference
 from tests.make_ldp_vectors import FOLDER, documents, text
 
+from hushcount.errors import ReportError
 from hushcount.ldp.wire import encodings, questions
+from hushcount.ldp.wire.batch import unpack_batch
 
 
 def vectors(name):
     return json.loads((FOLDER / f"ldp_{name}.json").read_text())
 
 
-MANIFESTS = {row["name"]: row["manifest"] for row in vectors("manifests")["good"]}
+FIRST, SECOND = "", "2_"
+MANIFESTS = {
+    version: {row["name"]: row["manifest"] for row in vectors(f"{version}manifests")["good"]}
+    for version in (FIRST, SECOND)
+}
+EVERY = pytest.mark.parametrize("version", [FIRST, SECOND], ids=["version 1", "version 2"])
 
 
 def item_of(plain):
@@ -22,7 +30,7 @@ def item_of(plain):
     return plain
 
 
-@pytest.mark.parametrize("name", ["encodings", "manifests", "questions", "responses", "reports"])
+@pytest.mark.parametrize("name", sorted(name[4:-5] for name in documents()))
 def test_making_them_anew_changes_nothing(name):
     assert text(documents()[f"ldp_{name}.json"]) == (FOLDER / f"ldp_{name}.json").read_text()
 
@@ -31,8 +39,9 @@ def test_there_are_no_others():
     assert {path.name for path in FOLDER.glob("ldp_*.json")} == set(documents())
 
 
-def test_every_kind_of_encoding_and_question_is_in_them():
-    fields = [json.loads(manifest) for manifest in MANIFESTS.values()]
+@EVERY
+def test_every_kind_of_encoding_and_question_is_in_them(version):
+    fields = [json.loads(manifest) for manifest in MANIFESTS[version].values()]
     assert {manifest["encoding"]["kind"] for manifest in fields} == set(encodings.KINDS)
     asked = [
         question for manifest in fields for group in manifest["groups"] for question in group["questions"]
@@ -48,8 +57,9 @@ def test_encodings():
             assert case["value"] == (None if value is None else str(value))
 
 
-def test_manifests():
-    for row in vectors("manifests")["good"]:
+@EVERY
+def test_manifests(version):
+    for row in vectors(f"{version}manifests")["good"]:
         fields = json.loads(row["manifest"])
         assert reference.campaign_id(row["manifest"]) == row["id"] == fields.pop("id")
         assert reference.canonical(fields).decode() == row["canonical"]
@@ -64,9 +74,10 @@ def test_hashes():
         assert reference.hashed(seed, row["purpose"], where, int(row["value"]), shape) == row["hash"]
 
 
-def test_questions():
-    for row in vectors("questions")["asked"]:
-        manifest = json.loads(MANIFESTS[row["manifest"]])
+@EVERY
+def test_questions(version):
+    for row in vectors(f"{version}questions")["asked"]:
+        manifest = json.loads(MANIFESTS[version][row["manifest"]])
         value = reference.encode(manifest["encoding"], item_of(row["item"]))
         for place, group in enumerate(row["groups"]):
             asked = reference.Asked(manifest, bytes.fromhex(row["nonce"]), place)
@@ -76,35 +87,56 @@ def test_questions():
             assert found == group
 
 
-def test_probabilities():
-    for row in vectors("responses")["probabilities"]:
+@EVERY
+def test_probabilities(version):
+    for row in vectors(f"{version}responses")["probabilities"]:
         assert str(reference.probability(row["epsilon"], row["symbol_bits"])) == row["probability"]
 
 
-def test_responses():
-    for row in vectors("responses")["responses"]:
+@EVERY
+def test_responses(version):
+    for row in vectors(f"{version}responses")["responses"]:
         random = bytearray.fromhex(row["random"])
-        chance = int(row["probability"])
-        assert reference.respond(row["truth"], row["symbol_bits"], chance, random) == row["symbol"]
+        chance, bits = int(row["probability"]), row["symbol_bits"]
+        assert reference.respond(row["truth"], bits, chance, random, 1 + bool(version)) == row["symbol"]
 
 
-def test_reports():
-    for row in vectors("reports")["good"]:
+@EVERY
+def test_reports(version):
+    for row in vectors(f"{version}reports")["good"]:
         random = bytearray.fromhex(row["random"])
         nonce = bytes.fromhex(row["nonce"])
-        report = reference.report(MANIFESTS[row["manifest"]], nonce, item_of(row["item"]), random)
+        report = reference.report(MANIFESTS[version][row["manifest"]], nonce, item_of(row["item"]), random)
         assert report.hex() == row["report"]
         assert not random  # exactly the bytes of the vector
 
 
-@pytest.mark.parametrize("bad", vectors("reports")["bad"], ids=lambda bad: bad["name"])
-def test_bad_reports_fail_the_first_rule_that_they_break(bad):
-    manifest = json.loads(MANIFESTS[bad["manifest"]])
+BAD = [(version, bad) for version in (FIRST, SECOND) for bad in vectors(f"{version}reports")["bad"]]
+
+
+@pytest.mark.parametrize(("version", "bad"), BAD, ids=[f"{version}{bad['name']}" for version, bad in BAD])
+def test_bad_reports_fail_the_first_rule_that_they_break(version, bad):
+    manifest = json.loads(MANIFESTS[version][bad["manifest"]])
+    number = manifest["version"]
     report = bytes.fromhex(bad["report"])
+    bits = sum(group["symbol_bits"] for group in manifest["groups"])
     rules = {
-        "length": len(report) == 18,
-        "version": report[:1] == b"\x01",
+        "length": len(report) == 9 * (number + 1),
+        "version": report[:1] == bytes([number]),
         "campaign": report[1:9].hex() == manifest["id"][:16],
-        "symbol": report[17:] < bytes([2 ** sum(group["symbol_bits"] for group in manifest["groups"])]),
+        "symbol": int.from_bytes(report[-number:], "little") < 2**bits,
     }
     assert next(name for name, kept in rules.items() if not kept) == bad["reason"]
+
+
+def test_batches():
+    for row in vectors("2_reports")["batches"]["good"]:
+        reports = b"".join(map(bytes.fromhex, row["reports"]))
+        body = b"HCB2" + len(row["reports"]).to_bytes(4, "little") + reports
+        assert bytes.fromhex(row["batch"]) == body + sha256(body).digest()[:8]
+
+
+@pytest.mark.parametrize("bad", vectors("2_reports")["batches"]["bad"], ids=lambda bad: bad["name"])
+def test_bad_batches_are_refused_whole(bad):
+    with pytest.raises(ReportError):
+        unpack_batch(bytes.fromhex(bad["batch"]))

@@ -1,6 +1,7 @@
 """The kernels of the local model equal the pure client, hashlib and obvious loops."""
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,22 +33,26 @@ def parity(value):
 
 
 @kernel
-def digests(state, nonces, group, out):
-    """Write the words of sixteen digests to each row of `out`: word i of all sixteen, then word i + 1."""
-    for block in range(len(out)):
-        blake2s.compress(state, nonces, block * blake2s.LANES, np.uint32(group), out[block])
+def digests(state, low, high, group, out):
+    """Write the words of sixteen digests of version 1, then those of the two digests of version 2."""
+    blake2s.compress(state, low, np.uint32(group), out[0])
+    blake2s.compress_wide(state, low, high, np.uint32(group), out[1])
+    blake2s.compress_wide(state, low, high, np.uint32(group + (1 << 8)), out[2])
 
 
 @few
-@given(st.binary(min_size=32, max_size=32), st.lists(nonces, min_size=1, max_size=40), st.integers(0, 255))
+@given(st.binary(min_size=32, max_size=32), st.lists(nonces, min_size=32, max_size=32), st.integers(0, 255))
 def test_blake2s_is_that_of_hashlib(key, values, group):
-    padded = np.array(values + [0] * (-len(values) % blake2s.LANES), np.uint64)
-    out = np.empty((len(padded) // blake2s.LANES, 8 * blake2s.LANES), np.uint32)
-    digests(blake2s.key_state(key), padded, group, out)
-    words = out.reshape(-1, 8, blake2s.LANES).transpose(0, 2, 1).reshape(-1, 8)
-    for i, value in enumerate(values):
-        message = value.to_bytes(8, "little") + bytes((group,))
-        assert hashlib.blake2s(message, key=key).digest() == words[i].astype("<u4").tobytes()
+    low, high = np.array(values, np.uint64).reshape(2, 16)
+    out = np.empty((3, 8 * blake2s.LANES), np.uint32)
+    digests(blake2s.key_state(key), low, high, group, out)
+    words = out.reshape(3, 8, blake2s.LANES).transpose(0, 2, 1).astype("<u4")
+    for i in range(16):
+        first = values[i].to_bytes(8, "little")
+        both = first + values[16 + i].to_bytes(8, "little")
+        messages = [first + bytes((group,)), both + bytes((group, 0)), both + bytes((group, 1))]
+        for message, found in zip(messages, words[:, i], strict=True):
+            assert hashlib.blake2s(message, key=key).digest() == found.tobytes()
 
 
 @few
@@ -69,7 +74,7 @@ def test_transform_is_its_definition(bits, seed):
 def test_nonce_set_is_a_set(values, parts):
     held, seen = NonceSet(), set()
     for part in np.array_split(np.array(values, np.uint64), parts):
-        fresh = held.add(part)
+        fresh = held.add(part[:, None])
         for value, new in zip(part.tolist(), fresh.tolist(), strict=True):
             assert new == (value not in seen)
             seen.add(value)
@@ -77,11 +82,19 @@ def test_nonce_set_is_a_set(values, parts):
 
 
 def test_nonce_set_grows():
-    held = NonceSet()
-    values = np.random.default_rng(1).integers(0, 1 << 64, 30_000, dtype=np.uint64)
-    assert held.add(values).all()
-    assert not held.add(values[::-1].copy()).any()
-    assert len(held) == len(values)
+    for words in (1, 2):
+        held = NonceSet(words)
+        values = np.random.default_rng(1).integers(0, 1 << 64, (30_000, words), dtype=np.uint64)
+        assert held.add(values).all()
+        assert not held.add(values[::-1].copy()).any()
+        assert len(held) == len(values)
+
+
+def test_every_word_of_a_nonce_counts():
+    held = NonceSet(2)
+    rows = np.array([[1, 0], [0, 1], [1, 1], [0, 0], [1, 0], [0, 0]], np.uint64)
+    assert held.add(rows).tolist() == [True, True, True, True, False, False]
+    assert len(held) == 4
 
 
 @few
@@ -129,15 +142,17 @@ def campaign(encoding, questions, symbol_bits, epsilon="2", more=()):
     share = ALL_SHARES // len(questions)
     shares = [share] * (len(questions) - 1)
     group = Group(epsilon, symbol_bits, tuple(questions), (*shares, ALL_SHARES - sum(shares)))
-    return Manifest("tree_hist", encoding, "4", (group, *more), 1000, NEVER, {}, SEED)
+    return Manifest("tree_hist", encoding, "9", (group, *more), 1000, NEVER, {}, SEED)
 
 
 CAMPAIGNS = [
     campaign(Integers(72), [question for question in QUESTIONS if question.cell_bits < 32], 1, "0.2"),
     campaign(Words("abcdefghijklmnopqrstuvwxyz", 6), [Prefix(15, 1, 15), Prefix(30, 4, 18)], 3),
     campaign(Words("abcdefghijklmnopqrstuvwxyz", 6), [Prefix(30, 4, 12), TaggedPrefix(15, 9, 4, 16)], 5),
+    campaign(Words("abcdefghijklmnopqrstuvwxyz", 6), [Prefix(30, 4, 12), Prefix(15, 1, 15)], 10, "6"),
     campaign(Bytes(8), [Prefix(18, 1, 18)], 2, "2", [Group("1", 3, (Prefix(72, 2, 10),), (ALL_SHARES,))]),
 ]
+CAMPAIGNS += [replace(each, version=1) for each in (*CAMPAIGNS[:3], CAMPAIGNS[-1])]
 
 
 class Dictated:
@@ -161,43 +176,48 @@ class Recorded(SeededBits):
         return given_bytes
 
 
-@pytest.mark.parametrize("manifest", CAMPAIGNS, ids=lambda manifest: f"{len(manifest.groups)} groups")
+@pytest.mark.parametrize("manifest", CAMPAIGNS, ids=range(len(CAMPAIGNS)))
 def test_batch_client_is_the_pure_client(manifest):
     rng = np.random.default_rng(5)
-    size = 400
+    size, wire = 400, manifest.wire
     values = [int.from_bytes(rng.bytes(16), "little") % 3000 for _ in range(size)]
     chosen = [manifest.encoding.decode(value) for value in values]
     chosen[::17] = [None] * len(chosen[::17])
-    asked = rng.integers(0, 1 << 64, size, dtype=np.uint64)
+    asked = rng.integers(0, 1 << 64, (size, wire.nonce_bytes // 8), dtype=np.uint64)
     bits = Recorded(7)
     answers = respond_all(manifest, asked, Items.of(chosen, manifest.encoding), bits)
-    log = list(bits.log)
-    assert len(log[0]) == 16 * size
-    draws = [part for part in log if len(part) == 16 * size]
-    more = {i: [part for part in log[log.index(a) + 1 : stop] if len(part) == 8] for i, (a, stop) in
-            enumerate(zip(draws, [*(log.index(d) for d in draws[1:]), len(log)], strict=True))}  # fmt: skip
+    log, drawn = list(bits.log), wire.draw_bytes
+    assert len(log[0]) == drawn * size
+    draws = [part for part in log if len(part) == drawn * size]
+    starts = [log.index(draw) for draw in draws]
+    more = [log[start + 1 : stop] for start, stop in zip(starts, [*starts[1:], len(log)], strict=True)]
     for i in range(size):
         parts = []
         for group in range(len(draws)):
-            own = draws[group][16 * i : 16 * i + 16]
+            own = draws[group][drawn * i : drawn * (i + 1)]
             parts.append(own)
             q = manifest.groups[group]
-            lows = [octet & (q.symbols - 1) for octet in own[9:]]
-            if int.from_bytes(own[:8], "little") >= q.probability and not any(lows):
+            if int.from_bytes(own[:8], "little") >= q.probability and not lows(own[8:], q, wire)[1:].any():
                 while True:
                     parts.append(more[group].pop(0))
-                    if any(octet & (q.symbols - 1) for octet in parts[-1]):
+                    if lows(parts[-1], q, wire).any():
                         break
-        client = Client(manifest, int(asked[i]), bits=Dictated(parts))
-        assert client.report(chosen[i])[17] == answers[i]
+        client = Client(manifest, asked[i].astype("<u8").tobytes(), bits=Dictated(parts))
+        report = client.report(chosen[i])
+        assert int.from_bytes(report[-wire.symbol_bytes :], "little") == answers[i]
 
 
-@pytest.mark.parametrize("manifest", CAMPAIGNS[:3], ids=["1 bit", "3 bits", "5 bits"])
+def lows(octets, group, wire):
+    """The low bits of random words."""
+    return np.frombuffer(octets, f"<u{wire.symbol_bytes}") & (group.symbols - 1)
+
+
+@pytest.mark.parametrize("manifest", CAMPAIGNS[:4], ids=["1 bit", "3 bits", "5 bits", "10 bits"])
 def test_matches_count_the_reports_that_agree(manifest):
     rng = np.random.default_rng(6)
     asked = rng.integers(0, 1 << 64, 300, dtype=np.uint64)
     group = manifest.groups[0]
-    symbols = rng.integers(0, group.symbols, 300).astype(np.uint8)
+    symbols = rng.integers(0, group.symbols, 300).astype(np.uint16)
     tallies = GroupTallies(manifest, 0)
     tallies.add(asked[:100], symbols[:100])
     tallies.add(asked[100:], symbols[100:])
@@ -206,11 +226,11 @@ def test_matches_count_the_reports_that_agree(manifest):
     expected = {}
     value = 31 << 5
     for nonce, y in zip(asked.tolist(), symbols.tolist(), strict=True):
-        words = manifest.public.words(nonce.to_bytes(8, "little"), 0)
+        words = manifest.public.words(nonce.to_bytes(16, "little"), 0)
         number = next(i for i, stop in enumerate(group.cumulative) if stop > words[0])
         question = group.questions[number]
         row = words[1] * question.rows >> 32
-        truth = truthful(manifest, value, 0, ask(manifest, nonce.to_bytes(8, "little"), 0))
+        truth = truthful(manifest, value, 0, ask(manifest, nonce.to_bytes(16, "little"), 0))
         key = (number, row)
         expected[key] = expected.get(key, 0) + (group.symbols - 1 if truth == y else -1)
     for number, counted in enumerate(found):

@@ -12,8 +12,8 @@ Floats32 = npt.NDArray[np.float32]
 Signs = npt.NDArray[np.int8]
 
 # Of the local model.
-Nonces = Words
-Symbols = Octets
+Nonces = Words  # one nonce per row: its 64-bit words, least significant first
+Symbols = npt.NDArray[np.uint16]
 Flips = Octets
 Cells = npt.NDArray[np.uint32]
 ItemWords = Cells  # one item per row: its 32-bit words, least significant first

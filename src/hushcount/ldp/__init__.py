@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from hushcount.ldp.protocols.paper.searches import BitstogramPaper as BitstogramPaper
     from hushcount.ldp.protocols.paper.searches import SuccinctHist as SuccinctHist
     from hushcount.ldp.protocols.paper.searches import TreeHistPaper as TreeHistPaper
+    from hushcount.ldp.protocols.shuffling import central_epsilon as central_epsilon
+    from hushcount.ldp.protocols.shuffling import shuffled_divergence as shuffled_divergence
     from hushcount.ldp.protocols.tree_hist.protocol import TreeHist as TreeHist
     from hushcount.ldp.server.aggregator import Aggregator as Aggregator
     from hushcount.ldp.wire.encodings import Bytes as Bytes
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from hushcount.ldp.wire.encodings import PackedWords as PackedWords
     from hushcount.ldp.wire.encodings import Words as Words
     from hushcount.ldp.wire.manifest import Manifest as Manifest
+    from hushcount.ldp.wire.terms import Terms as Terms
 
 _NAMES: Registry[object] = Registry(
     "name",
@@ -46,8 +49,11 @@ _NAMES: Registry[object] = Registry(
         "Frequencies": "hushcount.ldp.protocols.paper.medians:Frequencies",
         "Integers": "hushcount.ldp.wire.encodings:Integers",
         "Manifest": "hushcount.ldp.wire.manifest:Manifest",
+        "Terms": "hushcount.ldp.wire.terms:Terms",
         "PackedWords": "hushcount.ldp.wire.encodings:PackedWords",
         "Words": "hushcount.ldp.wire.encodings:Words",
+        "central_epsilon": "hushcount.ldp.protocols.shuffling:central_epsilon",
+        "shuffled_divergence": "hushcount.ldp.protocols.shuffling:shuffled_divergence",
         "frequencies": "hushcount.ldp.protocols.paper.medians:frequencies",
         **CLASSES,
     },

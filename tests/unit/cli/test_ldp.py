@@ -69,7 +69,7 @@ def test_new_states_no_share_of_nothing(run):
 
 
 def test_every_row_reports(campaign):
-    assert Path("r.bin").stat().st_size == 18 * len(WORDS)
+    assert Path("r.bin").stat().st_size == 27 * len(WORDS)
 
 
 def test_aggregate(campaign):
@@ -80,7 +80,7 @@ def test_aggregate(campaign):
 
 
 def test_lines_say_the_same_as_packed_reports(campaign):
-    lines = [Path("r.bin").read_bytes()[start : start + 18].hex() for start in range(0, 18 * len(WORDS), 18)]
+    lines = [Path("r.bin").read_bytes()[start : start + 27].hex() for start in range(0, 27 * len(WORDS), 27)]
     Path("r.txt").write_text("\n".join(lines) + "\n")
     packed = campaign("aggregate", "m.json", "r.bin")
     assert campaign("aggregate", "m.json", "r.txt")[:2] == packed[:2]
@@ -90,14 +90,14 @@ def test_randomise_writes_lines(campaign):
     campaign("randomise", "m.json", "words.parquet", "-c", "word", "-o", "lines.txt")
     lines = Path("lines.txt").read_text().splitlines()
     assert len(lines) == len(WORDS)
-    assert {len(line) for line in lines} == {36}
+    assert {len(line) for line in lines} == {54}
     assert keys(campaign("aggregate", "m.json", "lines.txt")[1]) == ["tea", "milk"]
 
 
 def test_state_keeps_the_reports(campaign):
     data = Path("r.bin").read_bytes()
-    Path("first.bin").write_bytes(data[: 18 * 10000])
-    Path("second.bin").write_bytes(data[18 * 10000 :])
+    Path("first.bin").write_bytes(data[: 27 * 10000])
+    Path("second.bin").write_bytes(data[27 * 10000 :])
     campaign("aggregate", "m.json", "first.bin", "--state", "kept.hc")
     whole = campaign("aggregate", "m.json", "r.bin")
     assert campaign("aggregate", "m.json", "second.bin", "--state", "kept.hc")[:2] == whole[:2]
@@ -109,14 +109,14 @@ def test_state_keeps_the_reports(campaign):
 
 def test_bad_reports_are_counted_by_reason(campaign):
     good = Path("r.bin").read_bytes()
-    other_version, other_campaign, symbol = bytearray(good[:18]), bytearray(good[:18]), bytearray(good[:18])
-    other_version[0], other_campaign[3], symbol[17] = 2, other_campaign[3] ^ 1, 255
+    other_version, other_campaign, symbol = bytearray(good[:27]), bytearray(good[:27]), bytearray(good[:27])
+    other_version[0], other_campaign[3], symbol[26] = 1, other_campaign[3] ^ 1, 255
     bad = bytes(other_campaign + symbol + other_version)
     Path("bad.bin").write_bytes(good + bad + b"\x01\x02")
     _, _, err = campaign("aggregate", "m.json", "bad.bin")
     refused = "1 of a wrong length, 1 of another version, 1 of another campaign, 1 with an impossible symbol"
     assert f"{len(WORDS):,} reports counted; refused: {refused}." in err
-    Path("bad.txt").write_text("01zz\n" + good[:18].hex() + "\n")
+    Path("bad.txt").write_text("01zz\n" + good[:27].hex() + "\n")
     _, _, err = campaign("aggregate", "m.json", "bad.txt", "r.bin")
     assert "refused: 1 of a wrong length, 1 with a nonce that came before." in err
 
@@ -249,12 +249,12 @@ def test_reports_of_an_ended_campaign(campaign, monkeypatch):
 
 def reports_of(path="r.bin"):
     data = Path(path).read_bytes()
-    return [data[start : start + 18] for start in range(0, len(data), 18)]
+    return [data[start : start + 27] for start in range(0, len(data), 27)]
 
 
 def test_the_first_bytes_do_not_decide_the_form(campaign):
-    """18 characters 0 before good reports once made the whole file a file of lines."""
-    Path("zeros.bin").write_bytes(b"0" * 18 + Path("r.bin").read_bytes())
+    """27 characters 0 before good reports once made the whole file a file of lines."""
+    Path("zeros.bin").write_bytes(b"0" * 27 + Path("r.bin").read_bytes())
     code, out, err = campaign("aggregate", "m.json", "zeros.bin")
     assert (code, keys(out)) == (0, ["tea", "milk"])
     assert f"{len(WORDS):,} reports counted; refused: 1 of another version." in err
@@ -290,7 +290,7 @@ def test_mostly_refused_reports_are_an_error(campaign, state):
     code, out, err = campaign("aggregate", "m.json", "lines.bin", *state)
     assert (code, out) == (1, "")
     assert err == (
-        "0 reports counted; refused: 1 of a wrong length, 102 of another version. Most reports were"
+        "0 reports counted; refused: 1 of a wrong length, 101 of another version. Most reports were"
         " refused, so nothing was published. Check MANIFEST, --report-format and the files.\n"
     )
     assert not Path("kept.hc").exists()
@@ -401,7 +401,7 @@ def test_items_that_cannot_be_encoded_give_a_report(run):
     Path("n.csv").write_text("n,m\n" + "".join(f"{row},x\n" for row in rows))
     run("new", "n.json", "--items", "integers:64", "--epsilon", "4", "--users", "3000", "--threshold", "900")
     code, _, err = run("randomise", "n.json", "n.csv", "-c", "n", "-o", "n.bin")
-    assert (code, Path("n.bin").stat().st_size) == (0, 18 * len(rows))
+    assert (code, Path("n.bin").stat().st_size) == (0, 27 * len(rows))
     assert err == (f"Reports  n.bin contains {len(rows):,} reports, each 4-locally differentially private.\n")
     assert keys(run("aggregate", "n.json", "n.bin")[1]) == ["7"]
 
@@ -418,7 +418,7 @@ def test_one_report_for_each_user(run):
     Path("u.csv").write_text("user,word\n" + "\n".join([*rows, "empty,", ",tea", ""]))
     run("new", "u.json", "--items", "words:4", "--epsilon", "8", "--users", "3001", "--threshold", "300")
     code, _, _ = run("randomise", "u.json", "u.csv", "-c", "word", "--user", "user", "-o", "u.bin")
-    assert (code, Path("u.bin").stat().st_size) == (0, 18 * 3001)
+    assert (code, Path("u.bin").stat().st_size) == (0, 27 * 3001)
     table = [line.split("\t") for line in run("aggregate", "u.json", "u.bin")[1].splitlines()[1:]]
     counts = {row[0]: int(row[1]) for row in table}
     assert set(counts) == {"tea", "milk", "salt"}
@@ -470,8 +470,91 @@ def test_escape_sequences_of_a_manifest_are_not_printed(campaign):
 def test_an_item_that_is_too_long_for_a_key_is_no_item_but_a_report(campaign):
     options = ("words.parquet", "-c", "word", "-o", "short.bin", "--max-key-bytes", "3")
     assert campaign("randomise", "m.json", *options)[0] == 0
-    assert Path("short.bin").stat().st_size == 18 * len(WORDS)
+    assert Path("short.bin").stat().st_size == 27 * len(WORDS)
     assert keys(campaign("aggregate", "m.json", "short.bin")[1]) == ["tea"]
     Path("short.bin").unlink()
     code, _, err = campaign("randomise", "m.json", *options, "--on-bad", "fail")
     assert (code, Path("short.bin").exists(), len(err.splitlines())) == (1, False, 1)
+
+
+ASKED = ("new", "x.json", "--items", "words:6", "--users", "1000")
+RELAY = ("--relay", "R", "--min-batch", "1000")
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ((), "Give --epsilon, or a central guarantee from which it follows."),
+        (("--central-epsilon", "1"), "Give --central-epsilon and --central-delta together."),
+        (
+            ("--central-epsilon", "1", "--central-delta", "1e-6"),
+            "A central guarantee rests on a relay that shuffles: give --relay NAME and --min-batch N, at"
+            " least 2.",
+        ),
+        (
+            ("--epsilon", "8", "--central-epsilon", "0.1", "--central-delta", "1e-6", *RELAY),
+            "shuffled batches of 1,000 reports with epsilon 8 do not reach the central guarantee (0.1,"
+            " 1e-06). Claim less, use a smaller epsilon, or larger batches.",
+        ),
+        (
+            ("--epsilon", "1", "--rows", "5"),
+            "tree-hist has no --rows, which is for hashtogram, tree-hist-paper, bitstogram-paper.",
+        ),
+        (
+            ("--epsilon", "1", "--protocol", "bitstogram-binary", "--symbol-bits", "3"),
+            "bitstogram-binary has no --symbol-bits, which is for tree-hist, bitstogram.",
+        ),
+        (("--epsilon", "1", "--reports-per-user", "17"), "--reports-per-user must be at most 16, got 17."),
+        (("--epsilon", "1", "--retention-days", "-1"), "--retention-days must be at least 0, got -1."),
+        (("--epsilon", "1", "--min-batch", "0"), "--min-batch must be at least 1, got 0."),
+    ],
+)
+def test_a_new_campaign_that_is_refused(campaign, given, text):
+    code, out, err = campaign(*ASKED, *given)
+    assert (code != 0, out) == (True, "")
+    assert err == f"{text}\n"
+    assert not Path("x.json").exists()
+
+
+def test_a_central_target_chooses_the_local_epsilon(campaign):
+    code, out, _ = campaign(*ASKED, "--central-epsilon", "0.5", "--central-delta", "1e-6", *RELAY, "--json")
+    plan = json.loads(out)
+    assert (code, plan["central"], plan["min_batch"]) == (0, {"epsilon": 0.5, "delta": 1e-06}, 1000)
+    _, out, _ = campaign(*ASKED, "--epsilon", "0.5", "--json", "--force")
+    assert plan["smallest_detectable"] < json.loads(out)["smallest_detectable"] / 4
+
+
+def test_parameters_of_the_paper_are_options(campaign):
+    given = ("--protocol", "bitstogram-paper", "--rows", "5", "--cell-bits", "6", "--bucket-bits", "4")
+    code, _, _ = campaign(*ASKED, "--epsilon", "2", *given, "--repetitions", "3")
+    manifest = json.loads(Path("x.json").read_text())
+    asked, whole = manifest["groups"][0]["questions"][0], manifest["groups"][1]["questions"][0]
+    assert (code, asked["rows"], asked["bucket_bits"], whole["rows"], whole["cell_bits"]) == (0, 3, 4, 5, 6)
+
+
+def test_several_reports_of_each_user(campaign):
+    rows = [f"u{user},{item}" for user in range(3000) for item in ("tea", "milk", "salt")[: user % 4]]
+    rows += ["nobody,"]
+    Path("u.csv").write_text("user,word\n" + "\n".join(rows) + "\n")
+    asked = ("--items", "words:6", "--users", "3000", "--epsilon", "12", "--threshold", "700")
+    campaign("new", "k.json", *asked, "--reports-per-user", "3")
+    code, _, _ = campaign("randomise", "k.json", "u.csv", "--column", "word", "--user", "user", "-o", "k.bin")
+    users = 3000 - 750 + 1  # a user without any row is not in the table
+    assert (code, Path("k.bin").stat().st_size) == (0, 27 * 3 * users)
+    _, out, err = campaign("aggregate", "k.json", "k.bin", "--json")
+    counts = {row["key"]: row["count"] for row in json.loads(out)["rows"]}
+    assert abs(counts["tea"] - 2250) < 300
+    assert "Each user sent 3 reports, each about another of their items" in " ".join(err.split()) + out
+
+
+def test_a_batch_of_a_relay_is_read(campaign):
+    from hushcount.ldp.wire.batch import pack_batch
+
+    batch = pack_batch(Path("r.bin").read_bytes())
+    Path("b.hcb").write_bytes(batch)
+    whole = campaign("aggregate", "m.json", "r.bin")
+    assert campaign("aggregate", "m.json", "b.hcb")[:2] == whole[:2]
+    Path("b.hcb").write_bytes(batch[:-1])
+    code, out, err = campaign("aggregate", "m.json", "b.hcb")
+    assert (code, out) == (1, "")
+    assert err == "the batch is damaged or was cut short, so none of its reports is taken.\n"

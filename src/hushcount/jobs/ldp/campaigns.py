@@ -1,27 +1,36 @@
-"""Campaigns of the local model: how one is made, what it should find, and how its reports are read."""
+"""New campaigns of the local model: what their maker decides, and what they are expected to find."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError, cannot_read
-from hushcount.files.atomic import check_writable, refuse_same
+from hushcount.files.atomic import check_writable
 from hushcount.ldp import registry
 from hushcount.ldp.wire import encodings
 from hushcount.ldp.wire.encodings import Encoding
-from hushcount.privacy import check_confidence, check_count
+from hushcount.ldp.wire.manifest import MOST_REPORTS
+from hushcount.ldp.wire.response import epsilon_text
+from hushcount.ldp.wire.terms import PROMISE, Terms, delta_text
+from hushcount.privacy import check_count
 
 if TYPE_CHECKING:
-    from hushcount.jobs.request import Progress
     from hushcount.ldp.protocols.campaign import Campaign, Quality
-    from hushcount.releases.release import Release
 
-__all__ = ["Campaign", "CampaignSettings", "Quality", "encoding_of", "expected_quality", "new_campaign"]
+__all__ = [
+    "Campaign",
+    "CampaignSettings",
+    "Quality",
+    "Terms",
+    "encoding_of",
+    "expected_quality",
+    "new_campaign",
+]
 
 ITEM_FORMS = (
     "words:LENGTH[:ALPHABET], packed-words:LENGTH[:ALPHABET], bytes:LENGTH, integers:BITS or categories:FILE"
@@ -32,9 +41,15 @@ PRACTICAL, PAPER = (
 )
 EXAMPLE_ITEMS = 10_000  # whose counts are assumed to say what a campaign would find
 _DAY = 24 * 3600
-REPORT_FORMS = ("packed", "hex")
-HEX_ENDINGS = (".txt", ".hex")
-_STANDARD_INPUT = "-"
+PARAMETERS = (
+    "threshold",
+    "symbol_bits",
+    "rows",
+    "cell_bits",
+    "bucket_bits",
+    "repetitions",
+    "published",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +65,7 @@ class CampaignSettings:
     protocol:
         Name of the protocol, with - for _.
     epsilon:
-        Privacy loss of one report.
+        Privacy loss of one user's reports; with a central target by default the largest that reaches it.
     users:
         About how many users will report.
     threshold:
@@ -59,23 +74,45 @@ class CampaignSettings:
         Bits of a response; by default those of the smallest error.
     days:
         The campaign ends after so many days.
+    reports_per_user:
+        Reports of each user, each about another of their items at an equal part of epsilon.
+    collector, relay:
+        Who runs the collector, and the relay that shuffles the reports.
+    retention_days:
+        The reports are deleted so many days after the end.
+    min_batch:
+        The relay forwards batches of at least so many reports.
+    central_epsilon, central_delta:
+        Claim this guarantee for shuffled batches; refused unless it is proved.
+    rows, cell_bits, bucket_bits, repetitions, published:
+        Parameters of the protocols of Bassily et al. 2020.
     """
 
     items: str
     truncate: bool
     protocol: str
-    epsilon: float
+    epsilon: float | None
     users: int
     threshold: float | None
     symbol_bits: int | None
     days: int = 30
+    reports_per_user: int = 1
+    collector: str = ""
+    relay: str = ""
+    retention_days: int = 30
+    min_batch: int = 1
+    central_epsilon: float | None = None
+    central_delta: float | None = None
+    rows: int | None = None
+    cell_bits: int | None = None
+    bucket_bits: int | None = None
+    repetitions: int | None = None
+    published: float | None = None
 
     def campaign(self) -> Campaign:
-        """Return a new campaign, or raise if its result could not be listed."""
-        if self.protocol in PAPER and self.symbol_bits is not None:
-            raise ParameterError(f"{self.protocol} sends one bit, so leave out --symbol-bits.")
-        given = {"threshold": self.threshold, "symbol_bits": self.symbol_bits}
+        """Return a new campaign, or raise if its result could not be listed or its claims are not proved."""
         protocol = registry.CAMPAIGNS[self.protocol.replace("-", "_")]
+        chosen = self._chosen(protocol)
         encoding = encoding_of(self.items, self.truncate)
         if encoding.width > protocol.widest_listed:
             raise ParameterError(
@@ -83,9 +120,86 @@ class CampaignSettings:
                 f" has {encoding.width}. Use {' or '.join(PRACTICAL[:2])}, or narrower items."
             )
         end = int(time.time()) + check_count("days", self.days, most=36500) * _DAY
-        chosen = {name: value for name, value in given.items() if value is not None}
+        reports = check_count("reports_per_user", self.reports_per_user, most=MOST_REPORTS)
+        terms = self.terms()
+        epsilon, bits = self._loss()
+        if bits is not None:
+            chosen["symbol_bits"] = bits
         make: Callable[..., Campaign] = protocol
-        return make(encoding, epsilon=self.epsilon, users=self.users, expires=end, **chosen)
+        made = make(
+            encoding,
+            epsilon=epsilon,
+            users=self.users,
+            expires=end,
+            reports=reports,
+            terms=terms,
+            **chosen,
+        )
+        from hushcount.ldp.server.decoding import check_central
+
+        check_central(made.manifest)
+        return made
+
+    def _chosen(self, protocol: type) -> dict[str, float]:
+        """Return the parameters of the protocol that were given, or raise if it has none of that name."""
+        if self.protocol in PAPER and self.symbol_bits is not None:
+            raise ParameterError(f"{self.protocol} sends one bit, so leave out --symbol-bits.")
+        given = {name: getattr(self, name) for name in PARAMETERS}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        for name in chosen:
+            if name not in _parameters(protocol):
+                known = [_dashed(other) for other in registry.CAMPAIGNS if _has(other, name)]
+                raise ParameterError(
+                    f"{self.protocol} has no --{_dashed(name)}, which is for {', '.join(known)}."
+                )
+        return chosen
+
+    def terms(self) -> Terms:
+        """Return who runs the campaign and what they promise."""
+        claims = self.central_epsilon is not None or self.central_delta is not None
+        if claims and (self.central_epsilon is None or self.central_delta is None):
+            raise ParameterError("Give --central-epsilon and --central-delta together.")
+        if claims and (not self.relay or self.min_batch < 2):
+            raise ParameterError(
+                "A central guarantee rests on a relay that shuffles: give --relay NAME and --min-batch N,"
+                " at least 2."
+            )
+        return Terms(
+            collector=self.collector,
+            relay=self.relay,
+            retention_days=self.retention_days,
+            min_batch=self.min_batch,
+            central_epsilon="" if self.central_epsilon is None else epsilon_text(self.central_epsilon),
+            central_delta="" if self.central_delta is None else delta_text(self.central_delta),
+            promise=PROMISE if claims else "",
+        )
+
+    def _loss(self) -> tuple[float, int | None]:
+        """Return the local epsilon and, if they follow from a central target, the bits of a response."""
+        if self.epsilon is not None:
+            return self.epsilon, None
+        if self.central_epsilon is None or self.central_delta is None:
+            raise ParameterError("Give --epsilon, or a central guarantee from which it follows.")
+        from hushcount.ldp.protocols.shuffling import plan_central
+
+        fixed = 1 if self.protocol == "bitstogram-binary" else self.symbol_bits
+        plan = plan_central(self.central_epsilon, self.central_delta, self.min_batch, fixed)
+        return plan.local, None if self.protocol == "bitstogram-binary" else plan.symbol_bits
+
+
+def _parameters(protocol: type) -> set[str]:
+    """Return the names of what the maker of a campaign decides."""
+    return {each.name for each in fields(protocol) if each.init}
+
+
+def _has(name: str, parameter: str) -> bool:
+    """Return whether a protocol has a parameter."""
+    return parameter in _parameters(registry.CAMPAIGNS[name])
+
+
+def _dashed(name: str) -> str:
+    """Return a name as the command line writes it."""
+    return name.replace("_", "-")
 
 
 def encoding_of(form: str, truncate: bool) -> Encoding:
@@ -166,114 +280,3 @@ def _lines(path: str) -> list[str]:
     except UnicodeDecodeError:
         failure = ParameterError(f"{path} has text that is not valid UTF-8.")
     raise failure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AggregateSettings:
-    """How the reports of a campaign are read and answered, as the command line names it.
-
-    Parameters
-    ----------
-    form:
-        Form of the reports, "packed" or "hex"; by default by the ending of each file.
-    state:
-        File whose reports are continued, and which keeps all of them.
-    collected_in_time:
-        Whether the reports came before the campaign ended.
-    threshold:
-        Smallest count to publish; by default the manifest's.
-    confidence:
-        Confidence level of the intervals.
-    limit:
-        Most rows to publish.
-    output:
-        File that the table is also written to.
-    plot:
-        SVG file of the counts by rank.
-    report:
-        HTML file with everything in it, for people.
-    source_name:
-        What the data are called, if that is public.
-    """
-
-    form: str | None = None
-    state: str | None = None
-    collected_in_time: bool = False
-    threshold: float | None = None
-    confidence: float = 0.95
-    limit: int | None = None
-    output: str | None = None
-    plot: str | None = None
-    report: str | None = None
-    source_name: str | None = None
-
-    @property
-    def files(self) -> tuple[str | None, str | None, str | None]:
-        """The table, the picture and the report that are asked for."""
-        return self.output, self.plot, self.report
-
-
-def aggregate(
-    path: str, reports: Sequence[str], settings: AggregateSettings, progress: Progress | None = None
-) -> tuple[str, Release]:
-    """Find the items that many users hold; return a sentence on the reports, and the release.
-
-    Parameters
-    ----------
-    path:
-        The manifest.
-    reports:
-        Files of reports; - is standard input.
-    settings:
-        How they are read and answered.
-    progress:
-        Called with the bytes read so far and in all.
-    """
-    from hushcount.ldp.server.collection import Incoming, answer
-    from hushcount.releases.views.report_files import NO_FILES, check_files, write_files
-
-    if not reports and settings.state is None:
-        raise ParameterError("REPORTS must be given, files or - for standard input.")
-    confidence = check_confidence(settings.confidence)
-    named = [name for name in reports if name != _STANDARD_INPUT]
-    files = settings.files
-    refuse_same([*files, settings.state], [path, *named])
-    if files != NO_FILES:
-        check_files(*files)
-    incoming = Incoming(
-        files=[(name, report_form(name, settings.form)) for name in reports],
-        state=settings.state,
-        in_time=settings.collected_in_time,
-        tell=None if progress is None else _teller(named, progress),
-    )
-    sentence, release = answer(path, incoming, settings.threshold)
-    release = release.at_confidence(confidence)
-    if settings.limit is not None:
-        release = release.limit(settings.limit)
-    stated = {"threshold": settings.threshold, "confidence": confidence, "limit": settings.limit}
-    release = release.made_with(stated, settings.source_name)
-    if files != NO_FILES:
-        write_files(release, *files)
-    return sentence, release
-
-
-def report_form(path: str, form: str | None) -> str:
-    """Return the form of a file of reports: as given, or by the ending of its name, never by its content.
-
-    >>> report_form("r.txt", None), report_form("-", None), report_form("r.txt", "packed")
-    ('hex', 'packed', 'packed')
-    """
-    return form or ("hex" if path.lower().endswith(HEX_ENDINGS) else "packed")
-
-
-def _teller(paths: Sequence[str], progress: Progress) -> Callable[[int], object]:
-    """Return a function that takes the bytes of each block and reports how far all files have been read."""
-    size = sum(os.path.getsize(path) for path in paths if os.path.isfile(path)) or None
-    done = 0
-
-    def tell(more: int) -> None:
-        nonlocal done
-        done += more
-        progress(done, size)
-
-    return tell

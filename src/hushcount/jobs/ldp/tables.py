@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import atomic_file, check_writable, refuse_same
-from hushcount.jobs.ldp.campaigns import CampaignSettings, encoding_of, report_form
+from hushcount.jobs.ldp.campaigns import CampaignSettings, encoding_of
+from hushcount.jobs.ldp.collection import report_form
 from hushcount.ldp.wire import encodings
 from hushcount.ldp.wire.encodings import Encoding
+from hushcount.ldp.wire.manifest import MOST_REPORTS
+from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ def randomise(
         The manifest.
     request:
         The table. Each row is a user; if it names a user column, each different user is one, and reports one
-        of their items, picked by a keyed hash.
+        of their items, or as many as the manifest asks for, picked by a keyed hash.
     output:
         Where the reports are written, in a random order.
     form:
@@ -58,12 +61,15 @@ def randomise(
     refuse_same([output], [path, *_paths(request)])
     check_writable(output)
     pool = ReportPool(manifest, system_bits())
-    for users in _users(request, manifest.encoding, progress):
+    for users in _users(request, manifest.encoding, manifest.reports, progress):
         pool.add(users)
     number = len(pool)
+    written = report_form(output, form)
+    if written == "batch":
+        raise ParameterError("A batch is what a relay writes; use packed or hex.")
     with atomic_file(output) as stream:
         for block in pool.shuffled():
-            stream.write(block if report_form(output, form) == "packed" else _as_lines(block))
+            stream.write(block if written == "packed" else _as_lines(block, manifest.wire.report_bytes))
     return manifest, number
 
 
@@ -85,9 +91,10 @@ def simulate(
     from hushcount.noise.bits import system_bits
 
     people = Population(encoding_of(settings.items, settings.truncate))
-    for users in _users(request, people.encoding, progress):
+    reports = check_count("reports_per_user", settings.reports_per_user, most=MOST_REPORTS)
+    for users in _users(request, people.encoding, reports, progress):
         people.add(users)
-    made = replace(settings, users=max(len(people), 1)).campaign()
+    made = replace(settings, users=max(len(people) // reports, 1)).campaign()
     aggregator = made.aggregator()
     pool = ReportPool(made.manifest, system_bits())
     pool.add(people.held_items())
@@ -97,8 +104,10 @@ def simulate(
     return Comparison.of(release, people.true_counts(), release.floor or 0), release
 
 
-def _users(request: Request, encoding: Encoding, progress: Progress | None) -> Iterator[HeldItems]:
-    """Yield the users of a table with their items, a few at a time; every user comes once."""
+def _users(
+    request: Request, encoding: Encoding, reports: int, progress: Progress | None
+) -> Iterator[HeldItems]:
+    """Yield what the users of a table report, a few at a time: `reports` for every user, items or none."""
     from hushcount.ldp.client.simulation import HeldItems
 
     if isinstance(request.column, list):
@@ -107,26 +116,26 @@ def _users(request: Request, encoding: Encoding, progress: Progress | None) -> I
         source = request.open()
         for batch in source.batches():
             yield _with_numbers(HeldItems.of(batch.keys), encoding)
-            yield HeldItems.without(batch.rows - len(batch.keys))
+            yield HeldItems.without(reports * batch.rows - len(batch.keys))
             if progress is not None:
                 progress(batch.bytes_read, source.size)
         return
     reported = 0
-    for keys in _items_of_users(request, progress):
+    for keys in _items_of_users(request, reports, progress):
         reported += len(keys)
         yield _with_numbers(HeldItems.of(keys), encoding)
-    yield HeldItems.without(max(_count_users(request) - reported, 0))
+    yield HeldItems.without(max(reports * _count_users(request) - reported, 0))
 
 
-def _items_of_users(request: Request, progress: Progress | None) -> Iterator[pa.Array]:
-    """Yield one item of each user that has any, picked by a keyed hash of user and item."""
+def _items_of_users(request: Request, most: int, progress: Progress | None) -> Iterator[pa.Array]:
+    """Yield at most so many different items of each user, picked by a keyed hash of user and item."""
     from hushcount.sources.duckdb.bounding import DistinctPairs, bounded_users
 
     if request.data == "-":
         raise ParameterError("--user reads the data twice, so FILE cannot be standard input.")
     source = request.open()
     tell = (lambda batch: progress(batch.bytes_read, source.size)) if progress else (lambda batch: None)
-    for _, keys in bounded_users(source, DistinctPairs(1), tell):
+    for _, keys in bounded_users(source, DistinctPairs(most), tell):
         yield keys
 
 
@@ -140,7 +149,7 @@ def _count_users(request: Request) -> int:
     for batch in replace(request, column=request.user, user=None, key_type="auto").open().batches():
         names = (repr(user).encode("utf-8", "surrogatepass") for user in batch.keys.unique().to_pylist())
         hashes = [int.from_bytes(blake2b(name, digest_size=8, key=key).digest(), "little") for name in names]
-        users.add(np.array(hashes, np.uint64))
+        users.add(np.array(hashes, np.uint64).reshape(-1, 1))
     return len(users)
 
 
@@ -154,9 +163,9 @@ def _with_numbers(users: HeldItems, encoding: Encoding) -> HeldItems:
     return users._replace(items=items)
 
 
-def _as_lines(block: bytes) -> bytes:
-    """Return packed reports as lines of hexadecimal digits."""
-    return block.hex("\n", -18).encode() + b"\n"
+def _as_lines(block: bytes, size: int) -> bytes:
+    """Return packed reports of `size` bytes as lines of hexadecimal digits."""
+    return block.hex("\n", -size).encode() + b"\n"
 
 
 def _paths(request: Request) -> list[str]:

@@ -1,13 +1,14 @@
 """Keyed BLAKE2s of short messages, sixteen at a time.
 
-BLAKE2s is the hash of public randomness (wire/public_randomness.py): the message is a nonce and the number of
-a group, nine bytes, and the key is the seed of the campaign. The key fills a block of its own, so the state
-after it is computed once, and a report costs one compression.
+BLAKE2s is the hash of public randomness (wire/public_randomness.py), and the key is the seed of the campaign.
+In version 1 the message is a nonce of eight bytes and the number of a group; in version 2 a nonce of sixteen,
+the group and the number of the digest. The key fills a block of its own, so the state after it is computed
+once, and a digest costs one compression.
 
 The sixteen working words of a compression become sixteen vectors, each with one lane for each of sixteen
 messages; only messages differ between lanes. The rounds are written once, over whatever adds, xors and
 rotates: Python's integers for the block of the key, vectors of LLVM in the kernel. The words of a message
-after its ninth byte are zero, so they are None here and their additions are left out.
+after its end are zero, so they are None here and their additions are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from numba.extending import intrinsic
 
 LANES = 16
 WORDS = 8
-MESSAGE_BYTES = 9  # nonce and group
 _BLOCK = 64
 _MASK = 0xFFFFFFFF
 _VECTOR = ir.VectorType(ir.IntType(32), LANES)
@@ -82,8 +82,16 @@ def key_state(key: bytes, digest_size: int = 32) -> npt.NDArray[np.uint32]:
     return np.array([state[i] ^ v[i] ^ v[i + 8] for i in range(WORDS)], np.uint32)
 
 
-def _compress(typing: Any, state: Any, nonces: Any, start: Any, group: Any, out: Any) -> Any:  # noqa: PLR0917
-    """Write the eight digest words of nonces[start : start + LANES] to the rows of out[:, :LANES]."""
+def _words_of(builder: Any, nonces: Any) -> list[Any]:
+    """Return the two 32-bit words of each of LANES 64-bit numbers, as vectors."""
+    wide = builder.load(builder.bitcast(nonces.data, _WIDE.as_pointer()))
+    wide.align = 8
+    shift = ir.Constant(_WIDE, [32] * LANES)
+    return [builder.trunc(wide, _VECTOR), builder.trunc(builder.lshr(wide, shift), _VECTOR)]
+
+
+def _generator(message_bytes: int, nonces: int) -> Callable[..., Any]:
+    """Return what writes the code of one compression, for arguments (state, nonces .., last word, out)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def array(place: int) -> Any:
@@ -101,22 +109,30 @@ def _compress(typing: Any, state: Any, nonces: Any, start: Any, group: Any, out:
             return builder.or_(builder.lshr(x, constant(by)), builder.shl(x, constant(32 - by)))
 
         chain = [splat(builder.load(builder.gep(array(0).data, [ir.IntType(64)(i)]))) for i in range(WORDS)]
-        pointer = builder.bitcast(builder.gep(array(1).data, [args[2]]), _WIDE.as_pointer())
-        nonce = builder.load(pointer)
-        nonce.align = 8
-        shift = ir.Constant(_WIDE, [32] * LANES)
-        low, high = builder.trunc(nonce, _VECTOR), builder.trunc(builder.lshr(nonce, shift), _VECTOR)
+        message = [word for place in range(1, 1 + nonces) for word in _words_of(builder, array(place))]
+        message += [splat(args[-2]), *[None] * (15 - len(message))]
         v = [*chain, *(constant(word) for word in _IV)]
-        v[12] = constant(_IV[4] ^ (_BLOCK + MESSAGE_BYTES))
+        v[12] = constant(_IV[4] ^ (_BLOCK + message_bytes))
         v[14] = constant(_IV[6] ^ _MASK)
-        _rounds(v, [low, high, splat(args[3]), *[None] * 13], builder.add, builder.xor, rotate)
+        _rounds(v, message, builder.add, builder.xor, rotate)
         for i in range(WORDS):
             word = builder.xor(chain[i], builder.xor(v[i], v[i + 8]))
-            place = builder.gep(array(4).data, [ir.IntType(64)(i * LANES)])
+            place = builder.gep(array(len(args) - 1).data, [ir.IntType(64)(i * LANES)])
             builder.store(word, builder.bitcast(place, _VECTOR.as_pointer())).align = 4
         return context.get_dummy_value()
 
-    return types.void(state, nonces, types.intp, types.uint32, out), generate
+    return generate
+
+
+def _compress(typing: Any, state: Any, nonces: Any, last: Any, out: Any) -> Any:
+    """Write the eight digest words of LANES nonces of 8 bytes to the rows of out; `last` is the group."""
+    return types.void(state, nonces, types.uint32, out), _generator(9, 1)
+
+
+def _compress_wide(typing: Any, state: Any, low: Any, high: Any, last: Any, out: Any) -> Any:  # noqa: PLR0917
+    """Write those of nonces of 16 bytes; `last` is the group, and above it the number of the digest."""
+    return types.void(state, low, high, types.uint32, out), _generator(18, 2)
 
 
 compress: Any = intrinsic(_compress)
+compress_wide: Any = intrinsic(_compress_wide)

@@ -4,10 +4,10 @@ Items are rows of 32-bit words, least significant first. Words have 32 bits, so 
 constant of the multiply-shift hash needs no more than the low 64 bits, and so that two adjacent words, joined
 to 64 bits, can be shifted at once.
 
-Responses have the distribution of wire/response.py and use random bytes in the same way: each gets 16, a
-64-bit coin, a byte in place of a missing truth, and seven bytes of which the first with nonzero low bits
-replaces the truth. If all seven have zero low bits, which is rare, the answer is marked UNDECIDED and drawn
-again outside.
+Responses have the distribution of wire/response.py and use random bytes in the same way: each gets a 64-bit
+coin, a word in place of a missing truth, and seven words of which the first with nonzero low bits replaces
+the truth; a word has one byte in version 1 of the wire and two in version 2. If all seven have zero low bits,
+which is rare, the answer is marked UNDECIDED and drawn again outside.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from hushcount.compiled.kernel import inlined, kernel
 
-UNDECIDED = 0x80  # set in an answer that still needs a replacement
+UNDECIDED = 0x8000  # set in an answer that still needs a replacement
 
 
 @inlined
@@ -89,21 +89,21 @@ def truths(reports: Any, cells: Any, flips: Any, masks: Any, out: Any) -> None:
 
 @kernel
 def respond(answers: Any, fits: Any, draws: Any, probability: Any, mask: Any) -> int:
-    """Replace truths by responses, with 16 random bytes each; return how many are left undecided."""
+    """Replace truths by responses; return how many are left undecided.
+
+    `draws` is (coins[report], words[report, 8]): first the word for a missing truth, then the replacements.
+    """
+    coins, words = draws
     undecided = 0
     for report in range(len(answers)):
-        draw = draws[report]
         if not fits[report]:
-            answers[report] = draw[8] & mask
-        coin = np.uint64(0)
-        for i in range(8):
-            coin |= np.uint64(draw[i]) << np.uint64(8 * i)
-        if coin >= probability:
-            place = 9
-            while place < 16 and draw[place] & mask == 0:
+            answers[report] = words[report, 0] & mask
+        if coins[report] >= probability:
+            place = 1
+            while place < 8 and words[report, place] & mask == 0:
                 place += 1
-            if place < 16:
-                answers[report] ^= draw[place] & mask
+            if place < 8:
+                answers[report] ^= words[report, place] & mask
             else:
                 answers[report] |= UNDECIDED
                 undecided += 1

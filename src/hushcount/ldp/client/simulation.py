@@ -16,22 +16,21 @@ from hushcount.compiled.arrays import Counts, ItemWords, Mask, Nonces, Symbols
 from hushcount.ldp._kernels import items as kernels
 from hushcount.ldp._kernels.tally import BLOCK
 from hushcount.ldp.server.decoding import key_of
+from hushcount.ldp.server.reports import as_rows, nonce_words
 from hushcount.ldp.server.tallies import Layout, cells_of, to_words
-from hushcount.ldp.wire.report import CAMPAIGN_BYTES, REPORT_VERSION
+from hushcount.ldp.wire.report import header
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from hushcount.ldp.wire.encodings import Encoding, Item
     from hushcount.ldp.wire.manifest import Manifest
+    from hushcount.ldp.wire.versions import Wire
     from hushcount.noise.bits import Bits
     from hushcount.releases.release import Release
 
-_DRAW = 16  # random bytes per response
-_MORE = 8  # bytes drawn while a replacement is missing
 USERS = 1 << 18  # randomised or written together
 NO_ITEM = -1
-REPORT = np.dtype([("version", "u1"), ("campaign", "V8"), ("nonce", "<u8"), ("symbols", "u1")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,9 @@ class Items:
 
 
 def respond_all(manifest: Manifest, nonces: Nonces, items: Items, bits: Bits) -> Symbols:
-    """Return the last byte of every client's report: the symbols of all groups."""
-    answers = np.zeros(len(nonces), np.uint8)
+    """Return the symbols of all groups, joined, of every client's report."""
+    nonces = as_rows(nonces, manifest.wire)
+    answers = np.zeros(len(nonces), np.uint16)
     shift = 0
     for index, group in enumerate(manifest.groups):
         layout = Layout(manifest, index)
@@ -69,26 +69,34 @@ def respond_all(manifest: Manifest, nonces: Nonces, items: Items, bits: Bits) ->
 def _respond(layout: Layout, nonces: Nonces, items: Items, bits: Bits) -> Symbols:
     """Draw the responses of clients to one group."""
     answers = _truths(layout, nonces, items)
-    draws = np.frombuffer(bits.bytes(_DRAW * len(nonces)), np.uint8).reshape(-1, _DRAW)
-    mask = np.uint8(layout.group.symbols - 1)
+    mask = np.uint16(layout.group.symbols - 1)
+    wire = layout.manifest.wire
+    drawn = np.frombuffer(bits.bytes(wire.draw_bytes * len(nonces)), np.uint8).reshape(-1, wire.draw_bytes)
+    coins = np.ascontiguousarray(drawn[:, :8]).view("<u8")[:, 0]
+    draws = coins, np.ascontiguousarray(drawn[:, 8:]).view(_words(wire))
     if kernels.respond(answers, items.fits, draws, np.uint64(layout.group.probability), mask):
         for report in np.flatnonzero(answers & kernels.UNDECIDED):
-            answers[report] = (answers[report] ^ _replacement(int(mask), bits)) & mask
+            answers[report] = (answers[report] ^ _replacement(mask, wire, bits)) & mask
     return answers
 
 
-def _replacement(mask: int, bits: Bits) -> np.uint8:
-    """Draw bytes until one has nonzero low bits, and return these."""
+def _words(wire: Wire) -> str:
+    """Return the type of a random word."""
+    return f"<u{wire.symbol_bytes}"
+
+
+def _replacement(mask: np.uint16, wire: Wire, bits: Bits) -> np.uint16:
+    """Draw words until one has nonzero low bits, and return these."""
     while True:
-        for octet in bits.bytes(_MORE):
-            if octet & mask:
-                return np.uint8(octet & mask)
+        low = np.frombuffer(bits.bytes(wire.more_bytes), _words(wire)).astype(np.uint16) & mask
+        if low.any():
+            return np.uint16(low[np.argmax(low != 0)])
 
 
 def _truths(layout: Layout, nonces: Nonces, items: Items) -> Symbols:
     """Return the truthful answers of clients to one group, table by table."""
     order, starts, masks = layout.deal(nonces)
-    answers = np.empty(len(nonces), np.uint8)
+    answers = np.empty(len(nonces), np.uint16)
     table = 0
     for number, question in enumerate(layout.group.questions):
         for own in range(question.tables):
@@ -121,15 +129,16 @@ class HeldItems(NamedTuple):
 class ReportPool:
     """Reports of many users, which come out in a random order.
 
-    Users are added a few at a time, and only their reports are kept, nine bytes each. Nonces are drawn as a
-    collector would draw them, uniformly and without regard to the items, so the order of the nonces is a
-    uniformly random order of the users: sorted by nonce, the reports say nothing about the order of the rows
-    or about where users without an item stood.
+    Users are added a few at a time, and only nonces and symbols are kept. Nonces are drawn as clients draw
+    them, uniformly and without regard to the items, so the order of the nonces is a uniformly random order of
+    the users: sorted by nonce, the reports say nothing about the order of the rows or about where users
+    without an item stood.
     """
 
     def __init__(self, manifest: Manifest, bits: Bits) -> None:
         self.manifest = manifest
         self.bits = bits
+        self._words = nonce_words(manifest.wire)
         self._parts: list[tuple[Nonces, Symbols]] = []
 
     def add(self, users: HeldItems) -> None:
@@ -137,7 +146,7 @@ class ReportPool:
         items = Items.of([*users.items, None], self.manifest.encoding)  # the last, NO_ITEM, is no item
         for start in range(0, len(users.held), USERS):
             held = users.held[start : start + USERS]
-            nonces = self.bits.words(len(held))
+            nonces = self.bits.words(len(held) * self._words).reshape(-1, self._words)
             symbols = respond_all(self.manifest, nonces, items.take(held), self.bits)
             self._parts.append((nonces, symbols))
 
@@ -146,10 +155,10 @@ class ReportPool:
 
     def shuffled(self) -> Iterator[bytes]:
         """Yield the packed reports of all users in a random order, in blocks."""
-        nonces = np.concatenate([np.empty(0, np.uint64), *(part[0] for part in self._parts)])
-        symbols = np.concatenate([np.empty(0, np.uint8), *(part[1] for part in self._parts)])
+        nonces = np.concatenate([np.empty((0, self._words), np.uint64), *(part[0] for part in self._parts)])
+        symbols = np.concatenate([np.empty(0, np.uint16), *(part[1] for part in self._parts)])
         self._parts = []
-        order = np.argsort(nonces)
+        order = np.argsort(nonces[:, 0])  # equal ones are as rare as 64 random bits are equal
         for start in range(0, len(order), USERS):
             which = order[start : start + USERS]
             yield packed(self.manifest, nonces[which], symbols[which])
@@ -157,10 +166,11 @@ class ReportPool:
 
 def packed(manifest: Manifest, nonces: Nonces, symbols: Symbols) -> bytes:
     """Return reports one after the other, as they are sent."""
-    reports = np.empty(len(nonces), REPORT)
-    reports["version"] = REPORT_VERSION
-    reports["campaign"] = np.void(manifest.campaign[:CAMPAIGN_BYTES])
-    reports["nonce"] = nonces
+    wire = manifest.wire
+    sizes = [("header", "V9"), ("nonce", f"({nonce_words(wire)},)<u8"), ("symbols", f"<u{wire.symbol_bytes}")]
+    reports = np.empty(len(nonces), np.dtype(sizes))
+    reports["header"] = np.void(header(manifest))
+    reports["nonce"] = as_rows(nonces, wire)
     reports["symbols"] = symbols
     return reports.tobytes()
 

@@ -14,8 +14,8 @@ from hushcount.errors import DataError, ParameterError, cannot_read
 from hushcount.files import container
 from hushcount.files.atomic import alone
 from hushcount.ldp.wire.manifest import Manifest, canonical
-from hushcount.ldp.wire.report import CAMPAIGN_BYTES, REPORT_BYTES, REPORT_VERSION
 from hushcount.ldp.wire.response import epsilon_text
+from hushcount.ldp.wire.versions import CAMPAIGN_BYTES, VERSIONS
 
 STATE_VERSION = 2
 _WITHOUT_CHECKSUM = 1  # the version of states written before there was a checksum
@@ -186,12 +186,21 @@ def _check(fields: dict[str, object]) -> None:
 
 
 def _entry(campaign: str, fields: Mapping[str, str]) -> tuple[str, bytes]:
-    """Return the epsilon spent and the report stored for a campaign, or raise if it is of another one."""
+    """Return the epsilon spent and the reports stored for a campaign, or raise if one is of another."""
     epsilon = fields["epsilon"]
     report = bytes.fromhex(fields["report"])
-    begins = bytes((REPORT_VERSION,)) + bytes.fromhex(campaign)[:CAMPAIGN_BYTES]
-    if len(report) != REPORT_BYTES or not report.startswith(begins) or len(campaign) != 64:
+    if len(campaign) != 64 or not _of_campaign(report, bytes.fromhex(campaign)):
         raise ValueError
     if epsilon != "0" and epsilon_text(epsilon) != epsilon:
         raise ValueError
     return epsilon, report
+
+
+def _of_campaign(reports: bytes, campaign: bytes) -> bool:
+    """Return whether these are whole reports of a campaign, of one version."""
+    if not reports:
+        return False
+    wire = VERSIONS[reports[0]]
+    begins = bytes((wire.version,)) + campaign[:CAMPAIGN_BYTES]
+    starts = range(0, len(reports), wire.report_bytes)
+    return len(reports) % wire.report_bytes == 0 and all(reports.startswith(begins, at) for at in starts)

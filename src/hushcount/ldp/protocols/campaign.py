@@ -16,9 +16,10 @@ from hushcount.ldp.client.client import Client
 from hushcount.ldp.client.state import ClientState
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import Group
-from hushcount.ldp.wire.manifest import THRESHOLD, Manifest
+from hushcount.ldp.wire.manifest import MOST_REPORTS, THRESHOLD, Manifest
 from hushcount.ldp.wire.parts import WIDEST_ITEM
-from hushcount.ldp.wire.response import ResponseDistribution, epsilon_text
+from hushcount.ldp.wire.response import ResponseDistribution, epsilon_part, epsilon_text
+from hushcount.ldp.wire.terms import NO_TERMS, Terms
 from hushcount.privacy import check_count
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ class Campaign(ABC):
     """A campaign: what its maker decides, its manifest, and the clients and aggregators made from it.
 
     The fields that are parameters of a protocol are those that its maker decides. `plan` says what the
-    campaign is expected to find; the protocols of the paper have none.
+    campaign is expected to find; the protocols of the paper have none. All protocols have the parameters
+    `reports`, the number of reports that each user sends about as many of their items, each at an equal part
+    of epsilon, and `terms`, who runs the campaign and what they promise.
     """
 
     widest_listed: ClassVar[int] = WIDEST_ITEM  # bits of items among which heavy ones can be found
@@ -87,17 +90,33 @@ class Campaign(ABC):
     users: int
     threshold: float | None = None
     expires: int | None = None
+    reports: int = 1
+    terms: Terms = NO_TERMS
     manifest: Manifest = field(init=False)
     plan: CampaignPlan | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         text = epsilon_text(self.epsilon)
         self.users = check_count("users", self.users)
-        groups = self._groups(text)
+        self.reports = check_count("reports", self.reports, most=MOST_REPORTS)
+        groups = self._groups(epsilon_part(text, self.reports))
         end = int(time.time()) + THIRTY_DAYS if self.expires is None else self.expires
         self.manifest = Manifest(
-            self.protocol_name(), self.encoding, text, groups, self.users, end, self._parameters()
+            self.protocol_name(),
+            self.encoding,
+            text,
+            groups,
+            self.users,
+            end,
+            self._parameters(),
+            reports=self.reports,
+            terms=self.terms,
         )
+
+    @property
+    def answers(self) -> int:
+        """How many reports are planned: `reports` of each user."""
+        return self.users * self.reports
 
     @abstractmethod
     def _groups(self, epsilon: str) -> tuple[Group, ...]:
@@ -112,13 +131,13 @@ class Campaign(ABC):
         """Return the name of the protocol, as manifests write it."""
         return registry.name_of(cls)
 
-    def client(self, nonce: bytes | int, *, state: ClientState | None = None) -> Client:
+    def client(self, nonce: bytes | int | None = None, *, state: ClientState | None = None) -> Client:
         """Return the client of one user.
 
         Parameters
         ----------
         nonce:
-            Eight bytes, or an integer below 2^64, that the collector gave to this user.
+            By default the client draws its own. One that is given, 16 bytes or an integer, is for tests.
         state:
             What the user's device remembers; without one, the client remembers this campaign only.
         """

@@ -14,10 +14,21 @@ from hushcount.errors import DataError, ManifestError, ParameterError
 from hushcount.files import container
 from hushcount.ldp import registry
 from hushcount.ldp.server.decoding import Collected, check_threshold, check_work, release_of
-from hushcount.ldp.server.reports import FORMS, NonceSet, Received, Reports, parsed, read_lines, read_packed
+from hushcount.ldp.server.reports import (
+    FORMS,
+    NonceSet,
+    Received,
+    Reports,
+    nonce_words,
+    parsed,
+    read_batch,
+    read_lines,
+    read_packed,
+)
 from hushcount.ldp.server.tallies import GroupTallies, split_symbols
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.report import REASONS
+from hushcount.ldp.wire.versions import Wire
 from hushcount.releases.release import Release
 
 _WHAT = "aggregator"
@@ -43,7 +54,7 @@ class Aggregator:
         check_work(manifest)
         self.manifest = manifest
         self._groups = [GroupTallies(manifest, index) for index in range(len(manifest.groups))]
-        self._nonces = NonceSet()
+        self._nonces = NonceSet(nonce_words(manifest.wire))
         self._kept: list[Reports] = []
         self._refused: Counter[str] = Counter()
 
@@ -77,9 +88,9 @@ class Aggregator:
         stream:
             A binary file.
         form:
-            "packed" (18 bytes each, one after the other) or "hex" (one per line in hexadecimal digits). In a
-            packed file a malformed report costs no other: reading goes on at the next report that begins with
-            this campaign's version and id.
+            "packed" (one after the other), "hex" (one per line in hexadecimal digits) or "batch" (as a relay
+            sends them, refused whole if torn). In a packed file a malformed report costs no other: reading
+            goes on at the next report that begins with this campaign's version and id.
         now:
             Time of arrival in seconds since 1970; by default the present.
         tell:
@@ -89,7 +100,8 @@ class Aggregator:
             raise ParameterError(f"form must be one of {', '.join(FORMS)}, got {form!r}.")
         if form == "hex":
             return self.add(read_lines(stream, tell), now=now)
-        return self._add(read_packed(stream, self.manifest, self._refused, tell), now)
+        read = read_batch if form == "batch" else read_packed
+        return self._add(read(stream, self.manifest, self._refused, tell), now)
 
     def _add(self, blocks: Iterable[Reports], now: float | None) -> Aggregator:
         """Count blocks of well-formed reports, or refuse them all once the campaign has ended."""
@@ -142,8 +154,10 @@ class Aggregator:
 
     def _all(self) -> Reports:
         """Return all counted reports, in the order in which they came."""
-        nonces = [block.nonces for block in self._kept] or [np.empty(0, np.uint64)]
-        symbols = [block.symbols for block in self._kept] or [np.empty(0, np.uint8)]
+        nonces = [block.nonces for block in self._kept]
+        symbols = [block.symbols for block in self._kept]
+        nonces = nonces or [np.empty((0, nonce_words(self.manifest.wire)), np.uint64)]
+        symbols = symbols or [np.empty(0, np.uint16)]
         self._kept = [Reports(np.concatenate(nonces), np.concatenate(symbols))]
         return self._kept[0]
 
@@ -158,7 +172,8 @@ class Aggregator:
             "reports": len(reports.nonces),
             "refused": dict(self.refused),
         }
-        arrays: container.Arrays = {"nonces": reports.nonces, "symbols": reports.symbols}
+        octets = reports.symbols.astype(f"<u{self.manifest.wire.symbol_bytes}").view(np.uint8)
+        arrays: container.Arrays = {"nonces": reports.nonces.reshape(-1), "symbols": octets}
         return container.Contents(container.LDP_STATE, fields, arrays)
 
     def to_bytes(self) -> bytes:
@@ -225,10 +240,10 @@ def _load(source: str | os.PathLike[str] | bytes) -> tuple[Manifest, Reports, di
         manifest = Manifest.parse(container.fitted(name, lambda: str(found.fields["manifest"])))
     except ManifestError as error:
         raise DataError(f"{name} holds a manifest that is refused: {error}") from None
-    return manifest, *container.fitted(name, lambda: (_reports(found), _refused(found)))
+    return manifest, *container.fitted(name, lambda: (_reports(found, manifest.wire), _refused(found)))
 
 
-def _reports(found: container.Contents) -> Reports:
+def _reports(found: container.Contents, wire: Wire) -> Reports:
     """Return the reports, or raise if there are not as many as the header says."""
     count = found.fields["reports"]
     if _BODY in found.arrays:
@@ -237,9 +252,11 @@ def _reports(found: container.Contents) -> Reports:
         symbols = np.frombuffer(body, np.uint8, offset=8 * count).copy()
     else:
         nonces, symbols = found.arrays["nonces"].view(np.uint64), found.arrays["symbols"].view(np.uint8)
-    if type(count) is not int or not len(nonces) == len(symbols) == count:
+    rows = nonces.reshape(-1, nonce_words(wire))
+    joined = symbols.view(f"<u{wire.symbol_bytes}").astype(np.uint16)
+    if type(count) is not int or not len(rows) == len(joined) == count:
         raise ValueError("reports")
-    return Reports(nonces, symbols)
+    return Reports(rows, joined)
 
 
 def _refused(found: container.Contents) -> dict[str, int]:

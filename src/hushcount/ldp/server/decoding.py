@@ -42,7 +42,7 @@ NEAR_THRESHOLD = (
     " was upward."
 )
 ASSUMPTIONS = (
-    "every client sends one report per campaign, and draws its response from a secure generator",
+    "every client answers a campaign once, and draws its responses from a secure generator",
     "nonces do not depend on items",
 )
 
@@ -119,6 +119,23 @@ def check_work(manifest: Manifest) -> None:
             raise ManifestError(
                 f"the manifest asks the collector for {needed:,} {what}, and at most {most:,} are allowed."
             )
+    check_central(manifest)
+
+
+def check_central(manifest: Manifest) -> None:
+    """Raise unless the central guarantee that a manifest claims, if any, is proved for its smallest batch."""
+    claim = manifest.terms.central
+    if claim is None:
+        return
+    from hushcount.ldp.protocols.shuffling import shuffled_divergence
+
+    (group,), (epsilon, delta) = manifest.groups, claim
+    local, users = float(group.epsilon), manifest.terms.min_batch
+    if shuffled_divergence(local, symbol_bits=group.symbol_bits, users=users, epsilon=epsilon) > delta:
+        raise ManifestError(
+            f"shuffled batches of {users:,} reports with epsilon {group.epsilon} do not reach the central"
+            f" guarantee ({epsilon:g}, {delta:g}). Claim less, use a smaller epsilon, or larger batches."
+        )
 
 
 def check_threshold(threshold: float | None) -> float | None:
@@ -194,7 +211,7 @@ def release_of(collected: Collected, found: Found) -> Release:
     promise = guarantee_of(collected.manifest, collected.reports)
     recipe = recipe_of(collected.manifest, collected.reports)
     release = Release.of(keys_of(encoding, found.values), counts, promise, error, floor)
-    noted = release.with_notes(*found.notes)
+    noted = release.with_notes(*found.notes, *notes_of(collected.manifest))
     # the same reports give the same release, whenever they are asked
     return replace(noted, made=replace(Made.now(recipe), id=digest(content_plain(noted))))
 
@@ -226,8 +243,32 @@ def _key_type(encoding: Encoding) -> pa.DataType:
     return pa.binary() if isinstance(encoding, Bytes) else pa.string()
 
 
+def notes_of(manifest: Manifest) -> tuple[str, ...]:
+    """Say what a count counts if users have several items, and what holds of shuffled reports."""
+    notes = []
+    if manifest.reports > 1:
+        notes.append(
+            f"Each user sent {manifest.reports} reports, each about another of their items: a count is the"
+            f" number of users who hold the item, as far as it is among the {manifest.reports} items that"
+            " were chosen of those who hold more."
+        )
+    terms = manifest.terms
+    if terms.central is not None:
+        epsilon, delta = terms.central
+        notes.append(
+            f"Central guarantee, for one user's item replaced: ({epsilon:g}, {delta:g})-differential privacy"
+            f" against anyone who sees only batches of at least {terms.min_batch:,} honest reports that"
+            f" {terms.relay} shuffled. It is void if relay and collector are in one hand, or if reports are"
+            " linked to users by address, time or order; the local guarantee remains."
+        )
+    return tuple(notes)
+
+
 def guarantee_of(manifest: Manifest, reports: int) -> Guarantee:
     """Return the guarantee that every client was given."""
+    claim = manifest.terms.central
+    central = {} if claim is None else {"central_epsilon": claim[0], "central_delta": claim[1]}
+    several = {} if manifest.reports == 1 else {"reports_per_user": manifest.reports}
     return Guarantee(
         epsilon=float(manifest.epsilon),
         delta=0.0,
@@ -240,6 +281,8 @@ def guarantee_of(manifest: Manifest, reports: int) -> Guarantee:
             "users": manifest.users,
             "reports": reports,
             "symbol_bits": ",".join(str(group.symbol_bits) for group in manifest.groups),
+            **several,
+            **central,
         },
         assumptions=ASSUMPTIONS,
     )

@@ -20,6 +20,8 @@ from hushcount.compiled.arrays import Cells, Counts, Flips, ItemWords, Nonces, S
 from hushcount.ldp._kernels import blake2s
 from hushcount.ldp._kernels import items as item_kernels
 from hushcount.ldp._kernels import tally as kernels
+from hushcount.ldp._kernels.blake2s import WORDS
+from hushcount.ldp.server.reports import as_rows
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.public_randomness import BUCKET, CELL, SHARED, SIGN, words_of
@@ -34,7 +36,7 @@ class Layout:
     by position. The tables of question n are first[n] .. first[n + 1] - 1.
     """
 
-    __slots__ = ("_asked", "_state", "first", "group", "index", "manifest", "offsets")
+    __slots__ = ("_asked", "_needed", "_state", "first", "group", "index", "manifest", "offsets")
 
     def __init__(self, manifest: Manifest, index: int) -> None:
         self.manifest = manifest
@@ -47,6 +49,7 @@ class Layout:
         self.offsets = _starts(
             np.repeat([1 << question.cell_bits for question in questions], rows * positions)
         )
+        self._needed = (index, _digests(manifest, index))
         self._asked = (np.array(self.group.cumulative, np.int64), rows, positions, self.first[:-1])
         self._state = blake2s.key_state(manifest.seed)
 
@@ -61,12 +64,20 @@ class Layout:
 
     def deal(self, nonces: Nonces) -> tuple[npt.NDArray[np.int32], Counts, Cells]:
         """Return the nonces' places ordered by table, where those of each table begin, and all masks."""
+        nonces = as_rows(nonces, self.manifest.wire)
         slots, order = np.empty(len(nonces), np.int32), np.empty(len(nonces), np.int32)
         masks = np.empty((len(nonces), self.group.symbol_bits), np.uint32)
         starts = np.empty(self.tables + 1, np.int64)
-        kernels.derive(self._state, self.index, nonces, self._asked, (slots, masks))
+        kernels.derive(self._state, self._needed, nonces, self._asked, (slots, masks))
         kernels.order_by_table(slots, starts, order)
         return order, starts, masks
+
+
+def _digests(manifest: Manifest, index: int) -> int:
+    """Return how many digests of eight words have a mask, or an extra word that a question looks at."""
+    group = manifest.groups[index]
+    more = group.symbol_bits > WORDS - 2 or any(question.positions > 1 for question in group.questions)
+    return manifest.wire.digests if more else 1
 
 
 def _starts(sizes: Counts) -> Counts:
@@ -77,11 +88,10 @@ def _starts(sizes: Counts) -> Counts:
 class GroupTallies:
     """The tables of one group of questions."""
 
-    __slots__ = ("_cells", "_reports", "_signs", "layout")
+    __slots__ = ("_cells", "_reports", "layout")
 
     def __init__(self, manifest: Manifest, index: int) -> None:
         self.layout = Layout(manifest, index)
-        self._signs = _signs(self.layout.group.symbols)
         self._cells: Tables = np.zeros(int(self.layout.offsets[-1]), np.int32)
         self._reports = np.zeros(self.layout.tables, np.int64)
 
@@ -95,7 +105,7 @@ class GroupTallies:
         """Add one block of reports."""
         self._make_room(len(nonces))
         order, starts, masks = self.layout.deal(nonces)
-        kernels.tally(order, starts, (masks, symbols), self._signs, (self.layout.offsets, self._cells))
+        kernels.tally(order, starts, (masks, symbols), (self.layout.offsets, self._cells))
         self._reports += np.diff(starts)
 
     def _make_room(self, coming: int) -> None:
@@ -103,7 +113,6 @@ class GroupTallies:
         most = (int(self._reports.sum()) + coming) * (self.layout.group.symbols - 1)
         if most >= 1 << 31 and self._cells.dtype != np.int64:
             self._cells = self._cells.astype(np.int64)
-            self._signs = self._signs.astype(np.int64)
 
     def question(self, number: int) -> QuestionTallies:
         """Return the tables of one question."""
@@ -156,18 +165,12 @@ class QuestionTallies:
         return transformed
 
 
-def _signs(symbols: int) -> Tables:
-    """Return (-1)^parity(s & y) at [y, s]."""
-    both = np.arange(symbols)[:, None] & np.arange(symbols)
-    return np.asarray(1 - 2 * (np.bitwise_count(both) & 1).astype(np.int32), np.int32)
-
-
 def split_symbols(symbols: Symbols, groups: Sequence[Group]) -> list[Symbols]:
-    """Return the symbols of each group; the byte of a report is y_0 + q_0 y_1 + q_0 q_1 y_2 ..."""
+    """Return the symbols of each group; those of a report are y_0 + q_0 y_1 + q_0 q_1 y_2 ..."""
     parts = []
     for group in groups:
-        parts.append(symbols & np.uint8(group.symbols - 1))
-        symbols = symbols >> np.uint8(group.symbol_bits)
+        parts.append(symbols & np.uint16(group.symbols - 1))
+        symbols = symbols >> np.uint16(group.symbol_bits)
     return parts
 
 

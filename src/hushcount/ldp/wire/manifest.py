@@ -25,18 +25,23 @@ from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.parts import Fields, check_text, derive
 from hushcount.ldp.wire.public_randomness import HASH_NAME, SEED_BYTES, PublicRandomness
 from hushcount.ldp.wire.response import epsilon_text
+from hushcount.ldp.wire.terms import NO_TERMS, Terms
+from hushcount.ldp.wire.versions import DRAWN, ISSUED, VERSIONS, Wire
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 
-VERSION = 1
 THRESHOLD = "threshold"  # among the parameters: the smallest count to find
 LARGEST_INTEGER = (1 << 53) - 1  # every reader of JSON represents such integers exactly
 LAST_SECOND = 253_402_300_799  # 9999-12-31T23:59:59Z
 MOST_GROUPS = 4
+MOST_REPORTS = 16  # of one user
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _FIELDS = frozenset(
     ("encoding", "epsilon", "expires", "groups", "hash", "parameters", "protocol", "seed", "users", "version")
 )
+_GIVEN = ("protocol", "epsilon", "users", "expires", "parameters", "reports", "version")
+_KNOWN = ", ".join(map(str, VERSIONS))
+_NEW_FIELDS = frozenset(("reports", "terms"))  # since version 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,13 @@ class Manifest:
         What the protocol's decoder needs besides: integers and texts by name.
     seed:
         Public seed of 32 bytes for questions and hashes; by default a fresh one.
+    reports:
+        How many reports a user sends, each about another of their items; together they cost epsilon.
+    terms:
+        Who runs the campaign and what they promise.
+    version:
+        Version of the wire, 1 or 2. Version 1 has nonces from the collector, one report per user, and no
+        terms.
     """
 
     protocol: str
@@ -71,6 +83,9 @@ class Manifest:
     expires: int
     parameters: Mapping[str, int | str] = field(default_factory=dict, hash=False)
     seed: bytes = field(default_factory=lambda: fresh_key(SEED_BYTES))
+    reports: int = 1
+    terms: Terms = NO_TERMS
+    version: int = DRAWN.version
     public: PublicRandomness = field(init=False, repr=False, compare=False)
     campaign: bytes = field(init=False, repr=False, compare=False)
 
@@ -85,24 +100,47 @@ class Manifest:
         if self.protocol not in registry.CAMPAIGNS:
             known = ", ".join(registry.CAMPAIGNS)
             raise ParameterError(f"protocol must be one of {known}, got {self.protocol!r}.")
+        if type(self.version) is not int or self.version not in VERSIONS:
+            raise ParameterError(f"version must be one of {_KNOWN}, got {self.version!r}.")
         derive(self, users=check_count("users", self.users, most=LARGEST_INTEGER))
+        derive(self, reports=check_count("reports", self.reports, most=MOST_REPORTS))
         derive(self, expires=check_count("expires", self.expires, most=LAST_SECOND))
         if not isinstance(self.seed, bytes) or len(self.seed) != SEED_BYTES:
             raise ParameterError(f"seed must be {SEED_BYTES} bytes.")
         _check_parameters(self.parameters)
         self._check_groups()
+        self._check_terms()
 
     def _check_groups(self) -> None:
         """Raise unless the groups can be asked together, for no more than the stated epsilon."""
         check_count("the number of groups", len(self.groups), most=MOST_GROUPS)
-        if sum(Fraction(group.epsilon) for group in self.groups) > Fraction(self.epsilon):
-            raise ParameterError(f"the epsilons of the groups must sum to at most {self.epsilon}.")
+        if self.reports * sum(Fraction(group.epsilon) for group in self.groups) > Fraction(self.epsilon):
+            each = "" if self.reports == 1 else f" / {self.reports} reports"
+            raise ParameterError(f"the epsilons of the groups must sum to at most {self.epsilon}{each}.")
+        most, room = self.wire.most_symbol_bits, self.wire.most_joint_bits
+        if any(group.symbol_bits > most for group in self.groups):
+            raise ParameterError(f"symbol_bits must be at most {most} in version {self.version}.")
         bits = sum(group.symbol_bits for group in self.groups)
-        if bits > 8:
-            raise ParameterError(f"the symbols of all groups must fit into 8 bits, got {bits}.")
+        if bits > room:
+            raise ParameterError(f"the symbols of all groups must fit into {room} bits, got {bits}.")
         width = self.encoding.width
         if not all(question.fits(width) for group in self.groups for question in group.questions):
             raise ParameterError(f"items of {width} bits are too short for one of the questions.")
+
+    def _check_terms(self) -> None:
+        """Raise unless the version has the terms, and a central guarantee is one that is proved."""
+        if self.version == ISSUED.version and (self.reports != 1 or self.terms != NO_TERMS):
+            raise ParameterError("version 1 has one report per user and no terms.")
+        if self.terms.central is not None and (len(self.groups) != 1 or self.reports != 1):
+            raise ParameterError(
+                "a central guarantee is proved for one group and one report per user; leave it out, or use a"
+                " protocol that asks once, such as tree_hist."
+            )
+
+    @property
+    def wire(self) -> Wire:
+        """The sizes of reports, nonces and symbols."""
+        return VERSIONS[self.version]
 
     @property
     def id(self) -> str:
@@ -111,7 +149,7 @@ class Manifest:
 
     @property
     def symbols(self) -> int:
-        """The number of joint symbols of all groups; the last byte of a report is below it."""
+        """The number of joint symbols of all groups; the symbols of a report are below it."""
         return 1 << sum(group.symbol_bits for group in self.groups)
 
     def expired(self, now: float | None = None) -> bool:
@@ -126,8 +164,10 @@ class Manifest:
 
     def to_dict(self) -> Fields:
         """Return the fields from which the id is computed."""
+        new = {"reports": self.reports, "terms": self.terms.to_dict()} if self.version > 1 else {}
         return {
-            "version": VERSION,
+            **new,
+            "version": self.version,
             "protocol": self.protocol,
             "epsilon": self.epsilon,
             "users": self.users,
@@ -193,8 +233,9 @@ def _read(text: str | bytes) -> Fields:
         expected = sha256(canonical(fields)).hexdigest()
     except (ValueError, RecursionError):
         raise ManifestError("the manifest must be one JSON object.") from None
-    if fields.get("version") != VERSION:
-        raise ManifestError(f"the version of the manifest must be {VERSION}, got {fields.get('version')!r}.")
+    version = fields.get("version")
+    if type(version) is not int or version not in VERSIONS:
+        raise ManifestError(f"the version of the manifest must be one of {_KNOWN}, got {version!r}.")
     if found != expected:
         raise ManifestError("the id is not that of this manifest, which was edited or damaged.")
     return fields
@@ -210,8 +251,9 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _from_fields(fields: Fields) -> Manifest:
     """Return the manifest of fields whose types were not checked yet, or raise."""
-    if set(fields) != _FIELDS:
-        raise ManifestError(f"the manifest must have the fields id, {', '.join(sorted(_FIELDS))}.")
+    expected = _FIELDS if fields["version"] == ISSUED.version else _FIELDS | _NEW_FIELDS
+    if set(fields) != expected:
+        raise ManifestError(f"the manifest must have the fields id, {', '.join(sorted(expected))}.")
     if fields["hash"] != HASH_NAME:
         raise ManifestError(f"hash must be {HASH_NAME}.")
     if not isinstance(fields["groups"], list) or not isinstance(fields["parameters"], dict):
@@ -220,7 +262,9 @@ def _from_fields(fields: Fields) -> Manifest:
         raise ManifestError("protocol, epsilon and seed must be texts.")
     if not re.fullmatch(r"[0-9a-f]{64}", str(fields["seed"]), re.ASCII):
         raise ManifestError("seed must be 64 hexadecimal digits.")
-    given = {name: fields[name] for name in ("protocol", "epsilon", "users", "expires", "parameters")}
+    given = {name: fields[name] for name in _GIVEN if name in fields}
+    if "terms" in fields:
+        given["terms"] = Terms.from_dict(fields["terms"])
     encoding = encodings.from_dict(fields["encoding"])
     groups = tuple(Group.from_dict(group) for group in fields["groups"])
     make: Callable[..., Manifest] = Manifest

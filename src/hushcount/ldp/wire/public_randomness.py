@@ -8,9 +8,10 @@ from __future__ import annotations
 import struct
 from hashlib import blake2s
 
+from hushcount.ldp.wire.versions import DRAWN, ISSUED, Wire
+
 HASH_NAME = "blake2s-multiply-shift"
 SEED_BYTES = 32
-NONCE_BYTES = 8
 WIDEST_HASH = 32
 SHARED = 0xFFFF  # the question number of hashes that all questions of a group share
 CELL, SIGN, BUCKET = b"cell", b"sign", b"bucket"  # purposes, padded with zeros to 16 bytes
@@ -33,10 +34,19 @@ class PublicRandomness:
     def __reduce__(self) -> tuple[type[PublicRandomness], tuple[bytes]]:
         return PublicRandomness, (self.seed,)
 
-    def words(self, nonce: bytes, group: int) -> tuple[int, ...]:
-        """Return the eight 32-bit words of a nonce in a group: question, row, five masks, extra."""
+    def words(self, nonce: bytes, group: int, wire: Wire = DRAWN) -> tuple[int, ...]:
+        """Return the 32-bit words of a nonce in a group: question, row, masks, and last the extra word.
+
+        Version 1 has one digest of eight words; in version 2 the number of the digest ends the message.
+        """
+        if wire is ISSUED:
+            return self._eight(nonce + bytes((group,)))
+        return self._eight(nonce + bytes((group, 0))) + self._eight(nonce + bytes((group, 1)))
+
+    def _eight(self, message: bytes) -> tuple[int, ...]:
+        """Return the eight words of one digest."""
         keyed = self._keyed.copy()
-        keyed.update(nonce + bytes((group,)))
+        keyed.update(message)
         return _WORDS.unpack(keyed.digest())
 
     def constants(self, purpose: bytes, where: tuple[int, int, int], count: int) -> tuple[int, ...]:

@@ -1,4 +1,7 @@
-"""A report as it is sent, 18 bytes: version, start of the campaign's id, nonce, symbols. Pure Python."""
+"""A report as it is sent: version, start of the campaign's id, nonce, symbols. Pure Python.
+
+It has 18 bytes in version 1 and 27 in version 2 of the wire.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,9 @@ from typing import NamedTuple
 
 from hushcount.errors import ParameterError, ReportError
 from hushcount.ldp.wire.manifest import Manifest
-from hushcount.ldp.wire.public_randomness import NONCE_BYTES
+from hushcount.ldp.wire.versions import CAMPAIGN_BYTES, HEADER_BYTES, Wire
 from hushcount.privacy import check_count
 
-REPORT_VERSION = 1
-CAMPAIGN_BYTES = 8
-REPORT_BYTES = 1 + CAMPAIGN_BYTES + NONCE_BYTES + 1
 # Why a report is refused, in the order of the checks; the last two are the aggregator's.
 REASONS = ("length", "version", "campaign", "symbol", "expired", "duplicate")
 
@@ -23,33 +23,40 @@ class Report(NamedTuple):
     symbols: tuple[int, ...]
 
 
-def nonce_bytes(nonce: bytes | int) -> bytes:
-    """Return a nonce as eight bytes; a number is written little-endian.
+def nonce_bytes(nonce: bytes | int, wire: Wire) -> bytes:
+    """Return a nonce as the bytes of a version of the wire; a number is written little-endian.
 
-    >>> nonce_bytes(258)
+    >>> from hushcount.ldp.wire.versions import ISSUED
+    >>> nonce_bytes(258, ISSUED)
     b'\\x02\\x01\\x00\\x00\\x00\\x00\\x00\\x00'
     """
+    size = wire.nonce_bytes
     if isinstance(nonce, bytes | bytearray):
-        if len(nonce) != NONCE_BYTES:
-            raise ParameterError(f"nonce must have {NONCE_BYTES} bytes, got {len(nonce)}.")
+        if len(nonce) != size:
+            raise ParameterError(f"nonce must have {size} bytes, got {len(nonce)}.")
         return bytes(nonce)
-    return check_count("nonce", nonce, least=0, most=(1 << 64) - 1).to_bytes(NONCE_BYTES, "little")
+    return check_count("nonce", nonce, least=0, most=(1 << 8 * size) - 1).to_bytes(size, "little")
+
+
+def header(manifest: Manifest) -> bytes:
+    """Return the version and the start of the id, with which every report of a campaign begins."""
+    return bytes((manifest.version,)) + manifest.campaign[:CAMPAIGN_BYTES]
 
 
 def pack(manifest: Manifest, nonce: bytes, symbols: int) -> bytes:
     """Return the bytes of a report; the symbols of the groups are joined, the first in the lowest bits."""
-    return b"\x01" + manifest.campaign[:CAMPAIGN_BYTES] + nonce + bytes((symbols,))
+    return header(manifest) + nonce + symbols.to_bytes(manifest.wire.symbol_bytes, "little")
 
 
 def refusal(report: bytes, manifest: Manifest) -> str | None:
     """Return why a report cannot belong to a campaign (one of REASONS), or None if it can."""
-    if len(report) != REPORT_BYTES:
+    if len(report) != manifest.wire.report_bytes:
         return "length"
-    if report[0] != REPORT_VERSION:
+    if report[0] != manifest.version:
         return "version"
-    if report[1:9] != manifest.campaign[:CAMPAIGN_BYTES]:
+    if report[:HEADER_BYTES] != header(manifest):
         return "campaign"
-    return "symbol" if report[17] >= manifest.symbols else None
+    return "symbol" if _joined(report, manifest) >= manifest.symbols else None
 
 
 def parse(report: bytes, manifest: Manifest) -> Report:
@@ -57,19 +64,25 @@ def parse(report: bytes, manifest: Manifest) -> Report:
     reason = refusal(report, manifest)
     if reason is not None:
         raise ReportError(_text(reason, report, manifest))
-    symbols, joined = [], report[17]
+    symbols, joined = [], _joined(report, manifest)
     for group in manifest.groups:
         symbols.append(joined & (group.symbols - 1))
         joined >>= group.symbol_bits
-    return Report(report[9:17], tuple(symbols))
+    nonce = report[HEADER_BYTES : HEADER_BYTES + manifest.wire.nonce_bytes]
+    return Report(nonce, tuple(symbols))
+
+
+def _joined(report: bytes, manifest: Manifest) -> int:
+    """Return the symbols of all groups as one number."""
+    return int.from_bytes(report[-manifest.wire.symbol_bytes :], "little")
 
 
 def _text(reason: str, report: bytes, manifest: Manifest) -> str:
     """Say why a report is refused."""
     if reason == "length":
-        return f"a report must have {REPORT_BYTES} bytes, got {len(report)}."
+        return f"a report must have {manifest.wire.report_bytes} bytes, got {len(report)}."
     if reason == "version":
-        return f"the version of a report must be {REPORT_VERSION}, got {report[0]}."
+        return f"the version of a report must be {manifest.version}, got {report[0]}."
     if reason == "campaign":
         return f"a report must be of the campaign {manifest.id[:16]}, got one of {report[1:9].hex()}."
-    return f"the symbols of a report must be below {manifest.symbols}, got {report[17]}."
+    return f"the symbols of a report must be below {manifest.symbols}, got {_joined(report, manifest)}."

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from hushcount.errors import ParameterError
+from hushcount.ldp.wire.versions import DRAWN, Wire
 from hushcount.privacy import LARGEST_EPSILON, check_count, check_epsilon
 from hushcount.secure import ByteSource
 
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 Count = TypeVar("Count", float, "Floats")
 
-MOST_SYMBOL_BITS = 5
 ONE = 1 << 64  # probabilities are integers out of this
 _SCALE = 1 << 192
+_LAST_PLACE = Decimal("1e-18")
 _DECIMAL = re.compile(r"(0|[1-9][0-9]?)(\.[0-9]{0,17}[1-9])?", re.ASCII)
 
 
@@ -46,6 +47,17 @@ def epsilon_text(epsilon: float | str | Decimal) -> str:
             f" with at most 18 places, got {shown}."
         )
     return text
+
+
+def epsilon_part(epsilon: str, parts: int) -> str:
+    """Return an equal part of epsilon as a decimal, rounded down to 18 places.
+
+    >>> epsilon_part("2", 2), epsilon_part("0.5", 2), epsilon_part("1", 1)
+    ('1', '0.25', '1')
+    """
+    with localcontext() as context:
+        context.prec, context.rounding = 40, ROUND_DOWN
+        return epsilon_text((Decimal(epsilon) / parts).quantize(_LAST_PLACE))
 
 
 def exp_below(exponent: Fraction) -> Fraction:
@@ -79,44 +91,52 @@ def response_probability(epsilon: str, symbol_bits: int) -> int:
     return probability
 
 
-def best_symbol_bits(epsilon: float) -> int:
-    """Return the bits of a symbol with the smallest variance: log2(exp(epsilon) + 1), rounded, from 1 to 5.
+def best_symbol_bits(epsilon: float, most: int = DRAWN.most_symbol_bits) -> int:
+    """Return the bits of a symbol with the smallest variance: log2(exp(epsilon) + 1), rounded, from 1 to 10.
 
-    >>> [best_symbol_bits(epsilon) for epsilon in (0.5, 1, 2, 3, 4, 20)]
-    [1, 2, 3, 4, 5, 5]
+    >>> [best_symbol_bits(epsilon) for epsilon in (0.5, 1, 2, 3, 4, 6, 20)]
+    [1, 2, 3, 4, 6, 9, 10]
     """
-    return min(max(round(math.log2(math.exp(epsilon) + 1)), 1), MOST_SYMBOL_BITS)
+    return min(max(round(math.log2(math.exp(epsilon) + 1)), 1), most)
 
 
 def check_symbol_bits(symbol_bits: int) -> int:
-    """Return the bits of a symbol, 1 to 5, or raise."""
-    return check_count("symbol_bits", symbol_bits, most=MOST_SYMBOL_BITS)
+    """Return the bits of a symbol, 1 to 10, or raise."""
+    return check_count("symbol_bits", symbol_bits, most=DRAWN.most_symbol_bits)
 
 
-def respond(truth: int | None, symbol_bits: int, probability: int, bits: ByteSource) -> int:
+def respond(
+    truth: int | None, symbol_bits: int, probability: int, bits: ByteSource, wire: Wire = DRAWN
+) -> int:
     """Return the truth with the given probability, otherwise one of the other symbols, uniformly.
 
     Without a truth (no item, or one that cannot be encoded) a uniform symbol takes its place, so the answer
     is uniform.
 
     Theorem: epsilon-DP for any two truths, and for a truth against none (docs/proofs/ldp.md).
-    It draws 16 bytes: a 64-bit coin (little-endian), one byte for a missing truth and seven for the
-    replacement. The first of these with nonzero low bits is xored to the truth; if there is none, eight more
-    are drawn.
+    It draws a 64-bit coin (little-endian), one word for a missing truth and seven for the replacement; the
+    version of the wire says how long a word is. The first of the seven with nonzero low bits is xored to the
+    truth; if there is none, eight more words are drawn.
     Checked by: tests/privacy/test_ldp.py
     """
-    draw = bits.bytes(16)
+    draw = bits.bytes(wire.draw_bytes)
     mask = (1 << symbol_bits) - 1
+    missing, *words = _words(draw[8:], wire.symbol_bytes, mask)
     if truth is None:
-        truth = draw[8] & mask
+        truth = missing
     if int.from_bytes(draw[:8], "little") < probability:
         return truth
-    octets = draw[9:]
     while True:
-        for octet in octets:
-            if octet & mask:
-                return truth ^ (octet & mask)
-        octets = bits.bytes(8)
+        for word in words:
+            if word:
+                return truth ^ word
+        words = _words(bits.bytes(wire.more_bytes), wire.symbol_bytes, mask)
+
+
+def _words(octets: bytes, size: int, mask: int) -> list[int]:
+    """Return the low bits of each word of `size` bytes, little-endian."""
+    starts = range(0, len(octets), size)
+    return [int.from_bytes(octets[start : start + size], "little") & mask for start in starts]
 
 
 @dataclass(frozen=True, slots=True)

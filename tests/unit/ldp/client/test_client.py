@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError
@@ -22,7 +23,10 @@ from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.questions import Prefix
 from hushcount.ldp.wire.report import parse
 
-VECTORS = json.loads((FOLDER / "ldp_reports.json").read_text())
+VECTORS = {
+    version: json.loads((FOLDER / name).read_text())
+    for version, name in {1: "ldp_reports.json", 2: "ldp_2_reports.json"}.items()
+}
 EXPIRES = 2_000_000_000
 
 
@@ -37,12 +41,14 @@ def item_of(plain):
     return plain
 
 
-@pytest.mark.parametrize("name", list(manifests()))
-def test_vectors(name):
-    for row in VECTORS["good"]:
+@pytest.mark.parametrize(
+    ("version", "name"), [(version, name) for version in VECTORS for name in manifests(version)]
+)
+def test_vectors(version, name):
+    for row in VECTORS[version]["good"]:
         if row["manifest"] == name:
             bits = Fixed(bytes.fromhex(row["random"]))
-            client = Client(manifests()[name], bytes.fromhex(row["nonce"]), bits=bits)
+            client = Client(manifests(version)[name], bytes.fromhex(row["nonce"]), bits=bits)
             assert client.report(item_of(row["item"]), now=0).hex() == row["report"]
             assert not bits.left
 
@@ -54,12 +60,15 @@ from hushcount.ldp.client.client import Client
 from hushcount.ldp.client.state import ClientState
 from hushcount.ldp.wire.manifest import Manifest
 for line in sys.stdin:
-    report = Client(Manifest.parse(line), 7, state=ClientState("8")).report("tea")
-    assert len(report) == 18
+    manifest = Manifest.parse(line)
+    report = Client(manifest, 7 if manifest.version == 1 else None, state=ClientState("8")).report("tea")
+    assert len(report) in (18, 27, 81)
 heavy = ("numpy", "numba", "pyarrow", "scipy", "duckdb", "pandas", "rich", "click")
 print([name for name in heavy if name in sys.modules])
 """
-    lines = "".join(manifest.to_json() + "\n" for manifest in manifests().values())
+    lines = "".join(
+        manifest.to_json() + "\n" for version in (1, 2) for manifest in manifests(version).values()
+    )
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -67,7 +76,7 @@ print([name for name in heavy if name in sys.modules])
 
 def test_a_report_is_of_its_campaign_and_nonce():
     manifest = campaign("2")
-    assert parse(Client(manifest, 7).report("tea"), manifest).nonce == (7).to_bytes(8, "little")
+    assert parse(Client(manifest, 7).report("tea"), manifest).nonce == (7).to_bytes(16, "little")
 
 
 def test_fresh_bits_are_used_by_default():
@@ -103,7 +112,7 @@ def test_a_campaign_beyond_the_budget_gets_a_uniform_report_that_spends_nothing(
     state = ClientState("3")
     Client(campaign("2"), 1, state=state).report("tea")
     beyond = campaign("1.5", seed=1)
-    draws = bytes(8) + b"\x05" + bytes(7)  # the coin says truth: the octet of a missing truth is sent
+    draws = bytes(8) + b"\x05" + bytes(15)  # the coin says truth: the word of a missing truth is sent
     report = Client(beyond, 2, state=state, bits=Fixed(draws)).report("tea")
     assert parse(report, beyond).symbols == (5,)
     assert state.spent == 2
@@ -284,3 +293,36 @@ def test_public_names():
     assert all(hasattr(ldp, name) for name in ldp.__all__)
     with pytest.raises(AttributeError, match=r"module 'hushcount\.ldp' has no attribute 'nothing'"):
         _ = ldp.nothing
+
+
+def test_a_client_draws_its_own_nonce():
+    manifest = campaign("2")
+    nonces = {parse(Client(manifest).report("tea"), manifest).nonce for _ in range(50)}
+    assert len(nonces) == 50
+    assert {len(nonce) for nonce in nonces} == {16}
+
+
+def test_version_1_needs_the_nonce_of_the_collector():
+    with pytest.raises(ParameterError) as error:
+        Client(replace(campaign("2"), version=1))
+    assert str(error.value) == "a campaign of version 1 needs the nonce that the collector gave the user."
+
+
+def test_several_reports_are_kept_and_spend_once(tmp_path):
+    manifest = replace(campaign("2"), epsilon="6", reports=3)
+    state = ClientState("7", path=tmp_path / "state")
+    sent = Client(manifest, state=state).report_items(["tea", "milk", "tea", "salt", "bread"])
+    assert len(sent) == 3 * 27
+    nonces = {parse(sent[start : start + 27], manifest).nonce for start in (0, 27, 54)}
+    assert len(nonces) == 3
+    again = ClientState("7", path=tmp_path / "state")
+    assert Client(manifest, state=again).report("other") == sent
+    assert again.spent == 6
+    assert not again.affords(campaign("2", seed=5))
+
+
+@pytest.mark.parametrize("nonce", [7, bytes(16), bytes(47)])
+def test_given_nonces_are_one_for_each_report(nonce):
+    with pytest.raises(ParameterError) as error:
+        Client(replace(campaign("2"), epsilon="6", reports=3), nonce)
+    assert str(error.value) == "nonce must be 48 bytes, 16 for each of 3 reports."

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from tests.seeded_bits import SeededBits
 
-from hushcount.ldp.client.simulation import REPORT, Comparison, HeldItems, Population, ReportPool
+from hushcount.ldp.client.simulation import Comparison, HeldItems, Population, ReportPool
 from hushcount.ldp.wire.encodings import Categories
 from hushcount.ldp.wire.groups import ALL_SHARES, Group
 from hushcount.ldp.wire.manifest import Manifest
@@ -14,6 +14,7 @@ from hushcount.ldp.wire.questions import Prefix
 
 NEVER = 253_402_300_799
 ROWS = 4000
+REPORT = np.dtype([("header", "V9"), ("nonce", "V16"), ("symbols", "<u2")])
 
 
 def symbols(items, seed):

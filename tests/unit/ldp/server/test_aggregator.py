@@ -27,9 +27,8 @@ NAMES = ("tea", "milk", "salt", "bread")
 
 def manifest(seed=1, expires=NEVER):
     group = Group("2", 3, (Prefix(2, 1, 2),), (ALL_SHARES,))
-    return Manifest(
-        "tree_hist", Categories(NAMES), "2", (group,), 1000, expires, {"threshold": 100}, bytes([seed] * 32)
-    )
+    given = ("tree_hist", Categories(NAMES), "2", (group,), 1000, expires, {"threshold": 100})
+    return Manifest(*given, bytes([seed] * 32), version=1)
 
 
 CAMPAIGN = manifest()

@@ -88,7 +88,7 @@ def test_progress_and_the_form():
     assert sum(read) == len(GOOD)
     with pytest.raises(ParameterError) as caught:
         Aggregator(CAMPAIGN).read(io.BytesIO(GOOD), "csv")
-    assert str(caught.value) == "form must be one of packed, hex, got 'csv'."
+    assert str(caught.value) == "form must be one of packed, hex, batch, got 'csv'."
 
 
 def test_the_end_of_a_campaign_holds_for_files():
@@ -106,5 +106,5 @@ def test_nonces_are_a_set():
         for value in block.tolist():
             expected.append(value not in seen)
             seen.add(value)
-        assert nonces.add(block).tolist() == expected
+        assert nonces.add(block[:, None]).tolist() == expected
         assert len(nonces) == len(seen)

@@ -12,11 +12,15 @@ from hushcount.ldp.wire.encodings import Integers
 from hushcount.ldp.wire.groups import Group
 from hushcount.ldp.wire.manifest import Manifest, canonical
 from hushcount.ldp.wire.questions import CodeBit, Prefix
+from hushcount.ldp.wire.terms import PROMISE, Terms
 
 ALL = 1 << 32
 GROUP = Group("2", 3, (Prefix(8, 1, 8),), (ALL,))
 VECTORS = json.loads((FOLDER / "ldp_manifests.json").read_text())
 EPSILON = "epsilon must be a plain decimal above 0 and at most 20 with at most 18 places, got -2."
+
+
+CENTRAL = Terms("", "a relay", 30, 1000, "0.5", "0.001", PROMISE)
 
 
 def manifest(**fields):
@@ -150,7 +154,29 @@ def test_expiry():
             "the number of groups must be at most 4, got 5.",
         ),
         ({"groups": (GROUP, GROUP)}, "the epsilons of the groups must sum to at most 2."),
-        ({"groups": (GROUP,) * 3, "epsilon": "6"}, "the symbols of all groups must fit into 8 bits, got 9."),
+        (
+            {"groups": (GROUP,) * 3, "epsilon": "6", "version": 1},
+            "the symbols of all groups must fit into 8 bits, got 9.",
+        ),
+        (
+            {"groups": (Group("2", 9, GROUP.questions, (ALL,)),) * 2, "epsilon": "6"},
+            "the symbols of all groups must fit into 16 bits, got 18.",
+        ),
+        (
+            {"groups": (Group("2", 6, GROUP.questions, (ALL,)),), "version": 1},
+            "symbol_bits must be at most 5 in version 1.",
+        ),
+        ({"version": 3}, "version must be one of 1, 2, got 3."),
+        ({"version": True}, "version must be one of 1, 2, got True."),
+        ({"reports": 0}, "reports must be at least 1, got 0."),
+        ({"reports": 17}, "reports must be at most 16, got 17."),
+        ({"reports": 2}, "the epsilons of the groups must sum to at most 2 / 2 reports."),
+        ({"terms": Terms("me"), "version": 1}, "version 1 has one report per user and no terms."),
+        (
+            {"groups": (GROUP, GROUP), "epsilon": "4", "terms": CENTRAL},
+            "a central guarantee is proved for one group and one report per user; leave it out, or use a"
+            " protocol that asks once, such as tree_hist.",
+        ),
         ({"encoding": Integers(7)}, "items of 7 bits are too short for one of the questions."),
         ({"parameters": {"Tau": 1}}, "a name of the parameters must be lower-case letters, digits and _."),
         ({"parameters": {"tau": 2**53}}, "tau must be at most 9007199254740991, got 9007199254740992."),
@@ -176,7 +202,7 @@ def test_bad_parameters(fields, text):
     ("arguments", "text"),
     [
         (("2", 0, GROUP.questions, (ALL,)), "symbol_bits must be at least 1, got 0."),
-        (("2", 6, GROUP.questions, (ALL,)), "symbol_bits must be at most 5, got 6."),
+        (("2", 11, GROUP.questions, (ALL,)), "symbol_bits must be at most 10, got 11."),
         (("2", 3, GROUP.questions, (ALL - 1,)), "shares must be one for each question and sum to 2^32."),
         (("2", 3, GROUP.questions, (1, ALL - 1)), "shares must be one for each question and sum to 2^32."),
         (("2", 3, (), ()), "the number of questions must be at least 1, got 0."),

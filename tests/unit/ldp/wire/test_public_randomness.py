@@ -16,6 +16,7 @@ from hushcount.ldp.wire.public_randomness import (
     pick,
     words_of,
 )
+from hushcount.ldp.wire.versions import DRAWN, ISSUED
 
 SEED = bytes(range(32))
 
@@ -23,8 +24,15 @@ SEED = bytes(range(32))
 def test_words_are_a_keyed_blake2s_of_nonce_and_group():
     nonce = b"abcdefgh"
     digest = blake2s(nonce + b"\x01", key=SEED).digest()
-    words = PublicRandomness(SEED).words(nonce, 1)
+    words = PublicRandomness(SEED).words(nonce, 1, ISSUED)
     assert words == tuple(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 32, 4))
+
+
+def test_words_of_version_2_are_two_digests():
+    nonce = b"abcdefghijklmnop"
+    digests = b"".join(blake2s(nonce + bytes([1, j]), key=SEED).digest() for j in (0, 1))
+    words = PublicRandomness(SEED).words(nonce, 1, DRAWN)
+    assert words == tuple(int.from_bytes(digests[at : at + 4], "little") for at in range(0, 64, 4))
 
 
 def test_constants_are_named_by_purpose_group_question_row_and_block():

@@ -1,4 +1,4 @@
-"""Reports on the wire: 18 bytes, and the reasons for which one is refused."""
+"""Reports on the wire: 18 or 27 bytes, and the reasons for which one is refused."""
 
 import json
 
@@ -6,17 +6,29 @@ import pytest
 from tests.make_ldp_vectors import FOLDER, manifests
 
 from hushcount.errors import ParameterError, ReportError
-from hushcount.ldp.wire.report import REASONS, REPORT_BYTES, Report, nonce_bytes, pack, parse, refusal
+from hushcount.ldp.wire.report import REASONS, Report, nonce_bytes, pack, parse, refusal
+from hushcount.ldp.wire.versions import ISSUED
 
-VECTORS = json.loads((FOLDER / "ldp_reports.json").read_text())
+FILES = {1: "ldp_reports.json", 2: "ldp_2_reports.json"}
+VECTORS = {version: json.loads((FOLDER / name).read_text()) for version, name in FILES.items()}
+BAD = [(version, bad) for version, rows in VECTORS.items() for bad in rows["bad"]]
 
 
 def test_layout():
     manifest = manifests()["tree"]
     report = pack(manifest, b"abcdefgh", 5)
     assert report == b"\x01" + bytes.fromhex(manifest.id)[:8] + b"abcdefgh" + b"\x05"
-    assert len(report) == REPORT_BYTES == 18
+    assert len(report) == manifest.wire.report_bytes == 18
     assert parse(report, manifest) == Report(b"abcdefgh", (5,))
+
+
+def test_layout_of_version_2():
+    manifest = manifests(2)["nine"]
+    nonce = b"abcdefghijklmnop"
+    report = pack(manifest, nonce, 511)
+    assert report == b"\x02" + bytes.fromhex(manifest.id)[:8] + nonce + b"\xff\x01"
+    assert len(report) == manifest.wire.report_bytes == 27
+    assert parse(report, manifest) == Report(nonce, (511,))
 
 
 def test_the_first_group_stands_in_the_lowest_bits():
@@ -26,9 +38,9 @@ def test_the_first_group_stands_in_the_lowest_bits():
         assert parse(pack(manifest, bytes(8), joined), manifest).symbols == (joined % 8, joined // 8)
 
 
-@pytest.mark.parametrize("bad", VECTORS["bad"], ids=lambda bad: bad["name"])
-def test_bad_reports(bad):
-    manifest, report = manifests()[bad["manifest"]], bytes.fromhex(bad["report"])
+@pytest.mark.parametrize(("version", "bad"), BAD, ids=[f"{bad['name']}, {version}" for version, bad in BAD])
+def test_bad_reports(version, bad):
+    manifest, report = manifests(version)[bad["manifest"]], bytes.fromhex(bad["report"])
     assert refusal(report, manifest) == bad["reason"]
     assert bad["reason"] in REASONS
     with pytest.raises(ReportError) as error:
@@ -36,9 +48,12 @@ def test_bad_reports(bad):
     assert str(error.value) == bad["error"]
 
 
-def test_good_reports():
-    for row in VECTORS["good"]:
-        manifest, report = manifests()[row["manifest"]], bytes.fromhex(row["report"])
+@pytest.mark.parametrize("version", VECTORS)
+def test_good_reports(version):
+    for row in VECTORS[version]["good"]:
+        manifest, report = manifests(version)[row["manifest"]], bytes.fromhex(row["report"])
+        if manifest.reports > 1:
+            continue
         assert refusal(report, manifest) is None
         assert parse(report, manifest) == Report(bytes.fromhex(row["nonce"]), tuple(row["symbols"]))
 
@@ -54,7 +69,7 @@ def test_good_reports():
     ],
 )
 def test_nonces(nonce, expected):
-    assert nonce_bytes(nonce) == expected
+    assert nonce_bytes(nonce, ISSUED) == expected
 
 
 @pytest.mark.parametrize(
@@ -70,5 +85,5 @@ def test_nonces(nonce, expected):
 )
 def test_bad_nonces(nonce, text):
     with pytest.raises(ParameterError) as error:
-        nonce_bytes(nonce)
+        nonce_bytes(nonce, ISSUED)
     assert str(error.value) == text

@@ -9,6 +9,7 @@ from tests.make_ldp_vectors import FOLDER, Fixed
 
 from hushcount.errors import ParameterError
 from hushcount.ldp.wire.response import ONE, best_symbol_bits, epsilon_text, respond, response_probability
+from hushcount.ldp.wire.versions import ISSUED
 
 VECTORS = json.loads((FOLDER / "ldp_responses.json").read_text())
 
@@ -26,7 +27,9 @@ def test_probabilities(row):
 def test_responses():
     for row in VECTORS["responses"]:
         bits = Fixed(bytes.fromhex(row["random"]))
-        assert respond(row["truth"], row["symbol_bits"], int(row["probability"]), bits) == row["symbol"]
+        assert (
+            respond(row["truth"], row["symbol_bits"], int(row["probability"]), bits, ISSUED) == row["symbol"]
+        )
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ MISSED = 2.5  # standard deviations by which a heavy item may fall short
 FALSE_VALUES = 0.5  # values that the list of a bucket has by chance
 CANDIDATES = 1000
 Ask = Callable[[int, int], tuple[Question, float]]  # lowest bit and length of a part to question and need
-REPORT_BYTES = 9 + 8 * 3  # of a report that the aggregator keeps, and of its nonce in the set of nonces
+REPORT_BYTES = 18 + 16 * 3  # of a report that the aggregator keeps, and of its nonce in the set of nonces
 _SOFT = 0.75  # a decoder gains so many standard deviations for one of the signal (section 2, measured)
 
 
@@ -194,9 +194,9 @@ class BucketCampaign(PlannedCampaign):
     def _asked(self, plan: Plan, epsilon: str, symbol_bits: int) -> tuple[Group, ...]:
         """Return the questions of a plan as one group, and forecast what they find."""
         group = Group(epsilon, symbol_bits, plan.questions, plan.shares)
-        least = plan.least_detectable(self.users, group.response.absent)
-        threshold = math.ceil(threshold_of(self.threshold, least, self.users))
-        self.plan = Forecast(self.users, group.response, threshold, least, plan)
+        least = plan.least_detectable(self.answers, group.response.absent)
+        threshold = math.ceil(threshold_of(self.threshold, least, self.answers))
+        self.plan = Forecast(self.answers, group.response, threshold, least, plan)
         return (group,)
 
 
@@ -224,16 +224,20 @@ class Bitstogram(BucketCampaign):
     threshold:
         Smallest count to find; by default the smallest that is found reliably.
     symbol_bits:
-        Bits of a response, 1 to 5; by default those of the smallest variance.
+        Bits of a response, 1 to 10; by default those of the smallest variance.
     expires:
         End of the campaign in seconds since 1970; by default thirty days from now.
+    reports:
+        Reports of each user, each about another of their items at an equal part of epsilon; by default one.
+    terms:
+        Who runs the campaign and what they promise, as `hushcount.ldp.Terms`; by default nobody is named.
 
     Examples
     --------
     >>> from hushcount.ldp.wire.encodings import Words
     >>> protocol = Bitstogram(Words("abcdefghijklmnopqrstuvwxyz", 6), epsilon=2.0, users=10_000_000)
-    >>> len(protocol.client(nonce=7).report("tea"))
-    18
+    >>> len(protocol.client().report("tea"))
+    27
     """
 
     symbol_bits: int | None = None
@@ -269,12 +273,16 @@ class BitstogramBinary(BucketCampaign):
         Smallest count to find; by default the smallest that is found reliably.
     expires:
         End of the campaign in seconds since 1970; by default thirty days from now.
+    reports:
+        Reports of each user, each about another of their items at an equal part of epsilon; by default one.
+    terms:
+        Who runs the campaign and what they promise, as `hushcount.ldp.Terms`; by default nobody is named.
 
     Examples
     --------
     >>> from hushcount.ldp.wire.encodings import Words
     >>> protocol = BitstogramBinary(Words("abcdefghijklmnopqrstuvwxyz", 6), epsilon=2.0, users=10_000_000)
-    >>> protocol.client(nonce=7).report("tea")[-1] in (0, 1)
+    >>> protocol.client().report("tea")[-2] in (0, 1)
     True
     """
 

@@ -9,14 +9,13 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, Decimal, localcontext
 
 from hushcount.errors import ParameterError
 from hushcount.ldp.protocols.campaign import Campaign
 from hushcount.ldp.wire.groups import ALL_SHARES, Group
 from hushcount.ldp.wire.manifest import LARGEST_INTEGER, THRESHOLD
 from hushcount.ldp.wire.questions import Prefix, Question
-from hushcount.ldp.wire.response import epsilon_text
+from hushcount.ldp.wire.response import epsilon_part
 from hushcount.privacy import check_count
 
 ROWS = 285  # hash pairs in the experiments of the paper, section 4
@@ -24,7 +23,6 @@ HEAVY = 15  # there a count of HEAVY * sqrt(n) is heavy
 WIDEST_LISTED = 20  # bits of items that an oracle can be asked about one by one
 WIDEST_EXPLICIT = 24  # items of so many bits are cells of a table themselves
 _HASHED_BITS = 20  # wider items are hashed to so many bits
-_LAST_PLACE = Decimal("1e-18")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -43,12 +41,12 @@ class PaperCampaign(Campaign):
 
     def _parameters(self) -> dict[str, int]:
         """Return the threshold, by default that of the paper's experiments."""
-        wanted = HEAVY * math.sqrt(self.users) if self.threshold is None else self.threshold
+        wanted = HEAVY * math.sqrt(self.answers) if self.threshold is None else self.threshold
         return {THRESHOLD: whole_threshold(THRESHOLD, wanted)}
 
     def _bits(self, given: int | None) -> int:
         """Return the given bits of cells or buckets, by default those of about sqrt(users) of them."""
-        return root_bits(self.users) if given is None else given
+        return root_bits(self.answers) if given is None else given
 
 
 def whole_threshold(name: str, value: float) -> int:
@@ -56,17 +54,6 @@ def whole_threshold(name: str, value: float) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LARGEST_INTEGER:
         raise ParameterError(f"{name} must be above 0 and at most {LARGEST_INTEGER}, got {value!r}.")
     return math.ceil(value)
-
-
-def epsilon_part(epsilon: str, parts: int) -> str:
-    """Return an equal part of epsilon as a decimal, rounded down to 18 places.
-
-    >>> epsilon_part("2", 2), epsilon_part("0.5", 2), epsilon_part("1", 1)
-    ('1', '0.25', '1')
-    """
-    with localcontext() as context:
-        context.prec, context.rounding = 40, ROUND_DOWN
-        return epsilon_text((Decimal(epsilon) / parts).quantize(_LAST_PLACE))
 
 
 def equal_shares(questions: int) -> tuple[int, ...]:
@@ -129,12 +116,16 @@ class ExplicitHist(PaperCampaign):
         Smallest estimate that `heavy_hitters` publishes; by default 15 sqrt(users).
     expires:
         End of the campaign in seconds since 1970; by default thirty days from now.
+    reports:
+        Reports of each user, each about another of their items at an equal part of epsilon; by default one.
+    terms:
+        Who runs the campaign and what they promise, as `hushcount.ldp.Terms`; by default nobody is named.
 
     Examples
     --------
     >>> from hushcount.ldp.wire.encodings import Categories
     >>> protocol = ExplicitHist(Categories(("tea", "milk", "salt")), epsilon=1.0, users=1000)
-    >>> protocol.client(nonce=7).report("tea")[-1] in (0, 1)
+    >>> protocol.client().report("tea")[-2] in (0, 1)
     True
     """
 
@@ -179,12 +170,16 @@ class Hashtogram(PaperCampaign):
         Smallest estimate that `heavy_hitters` publishes; by default 15 sqrt(users).
     expires:
         End of the campaign in seconds since 1970; by default thirty days from now.
+    reports:
+        Reports of each user, each about another of their items at an equal part of epsilon; by default one.
+    terms:
+        Who runs the campaign and what they promise, as `hushcount.ldp.Terms`; by default nobody is named.
 
     Examples
     --------
     >>> from hushcount.ldp.wire.encodings import Bytes
     >>> protocol = Hashtogram(Bytes(20), epsilon=1.0, users=1_000_000)
-    >>> protocol.client(nonce=7).report(b"tea")[-1] in (0, 1)
+    >>> protocol.client().report(b"tea")[-2] in (0, 1)
     True
     """
 

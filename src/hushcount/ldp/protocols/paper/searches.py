@@ -53,12 +53,16 @@ class TreeHistPaper(PaperCampaign):
         Smallest final estimate to publish; by default the threshold.
     expires:
         End of the campaign in seconds since 1970; by default thirty days from now.
+    reports:
+        Reports of each user, each about another of their items at an equal part of epsilon; by default one.
+    terms:
+        Who runs the campaign and what they promise, as `hushcount.ldp.Terms`; by default nobody is named.
 
     Examples
     --------
     >>> from hushcount.ldp.wire.encodings import Words
     >>> protocol = TreeHistPaper(Words("abcdefghijklmnopqrstuvwxyz", 6), epsilon=2.0, users=10_000_000)
-    >>> protocol.client(nonce=7).report("tea")[-1] in range(4)
+    >>> protocol.client().report("tea")[-2] in range(4)
     True
     """
 
@@ -111,12 +115,16 @@ class SuccinctHist(PaperCampaign):
         Smallest count to find; by default 15 sqrt(users).
     expires:
         End of the campaign in seconds since 1970; by default thirty days from now.
+    reports:
+        Reports of each user, each about another of their items at an equal part of epsilon; by default one.
+    terms:
+        Who runs the campaign and what they promise, as `hushcount.ldp.Terms`; by default nobody is named.
 
     Examples
     --------
     >>> from hushcount.ldp.wire.encodings import Words
     >>> protocol = SuccinctHist(Words("abcdefghijklmnopqrstuvwxyz", 6), epsilon=2.0, users=10_000_000)
-    >>> protocol.client(nonce=7).report("tea")[-1] in range(4)
+    >>> protocol.client().report("tea")[-2] in range(4)
     True
     """
 
@@ -166,12 +174,16 @@ class BitstogramPaper(PaperCampaign):
         Smallest count to find; by default 15 sqrt(users).
     expires:
         End of the campaign in seconds since 1970; by default thirty days from now.
+    reports:
+        Reports of each user, each about another of their items at an equal part of epsilon; by default one.
+    terms:
+        Who runs the campaign and what they promise, as `hushcount.ldp.Terms`; by default nobody is named.
 
     Examples
     --------
     >>> from hushcount.ldp.wire.encodings import Words
     >>> protocol = BitstogramPaper(Words("abcdefghijklmnopqrstuvwxyz", 6), epsilon=2.0, users=10_000_000)
-    >>> protocol.client(nonce=7).report("tea")[-1] in range(4)
+    >>> protocol.client().report("tea")[-2] in range(4)
     True
     """
 

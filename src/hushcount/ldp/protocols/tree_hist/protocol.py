@@ -65,10 +65,10 @@ class TreePlan(CampaignPlan):
     def memory(self) -> int:
         """Most bytes that the aggregator needs when all users have reported and it answers.
 
-        A cell takes 16 bytes (table, transform and a copy of it), a report 9 and its nonce in the set 27.
+        A cell takes 16 bytes (table, transform and a copy of it), a report 18 and its nonce in the set 54.
         """
         cells = sum(level.question.tables << level.question.cell_bits for level in self.levels)
-        return 16 * cells + 36 * self.users
+        return 16 * cells + 72 * self.users
 
     @property
     def shares(self) -> tuple[int, ...]:
@@ -180,16 +180,20 @@ class TreeHist(PlannedCampaign):
     threshold:
         Smallest count to find; by default the smallest that is found reliably.
     symbol_bits:
-        Bits of a response, 1 to 5; by default those of the smallest variance.
+        Bits of a response, 1 to 10; by default those of the smallest variance.
     expires:
         End of the campaign in seconds since 1970; by default thirty days from now.
+    reports:
+        Reports of each user, each about another of their items at an equal part of epsilon; by default one.
+    terms:
+        Who runs the campaign and what they promise, as `hushcount.ldp.Terms`; by default nobody is named.
 
     Examples
     --------
     >>> from hushcount.ldp.wire.encodings import Words
     >>> protocol = TreeHist(Words("abcdefghijklmnopqrstuvwxyz", 6), epsilon=2.0, users=10_000_000)
-    >>> len(protocol.client(nonce=7).report("tea"))
-    18
+    >>> len(protocol.client().report("tea"))
+    27
     """
 
     symbol_bits: int | None = None
@@ -198,7 +202,7 @@ class TreeHist(PlannedCampaign):
     def _groups(self, epsilon: str) -> tuple[Group, ...]:
         """Return one group, with a question for each level of the plan."""
         self.plan = plan_tree(
-            self.encoding, epsilon, self.users, threshold=self.threshold, symbol_bits=self.symbol_bits
+            self.encoding, epsilon, self.answers, threshold=self.threshold, symbol_bits=self.symbol_bits
         )
         questions = tuple(level.question for level in self.plan.levels)
         return (Group(epsilon, self.plan.symbol_bits, questions, self.plan.shares),)

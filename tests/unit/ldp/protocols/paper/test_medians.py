@@ -36,20 +36,20 @@ def test_the_estimate_is_the_sum_that_the_paper_writes():
     """a(v) = (e^epsilon + 1) / (e^epsilon - 1) times the sum of y_j Z[v, j], Z[v, j] = (-1)^(r_j . v)."""
     campaign = protocol()
     manifest = campaign.manifest
-    nonces = [number.to_bytes(8, "little") for number in range(60)]
+    nonces = [number.to_bytes(16, "little") for number in range(60)]
     items = [NAMES[number % 3] for number in range(60)]
     reports = [campaign.client(nonce).report(item, now=0) for nonce, item in zip(nonces, items, strict=True)]
     total = 0
     for nonce, report in zip(nonces, reports, strict=True):
         (mask,) = assigned(manifest, nonce, 0).masks
-        total += (-1) ** report[-1] * (-1) ** (mask & 1).bit_count()  # v = 1, milk
+        total += (-1) ** report[-2] * (-1) ** (mask & 1).bit_count()  # v = 1, milk
     aggregator = campaign.aggregator().add(reports, now=0)
     estimate = whole_items(aggregator.collected()).estimate([1])[0]
     assert math.isclose(estimate, (math.e + 1) / (math.e - 1) * total)
 
 
 def test_heavy_hitters_and_intervals():
-    release = answered(protocol().manifest, COUNTS, 1).heavy_hitters()
+    release = answered(protocol().manifest, COUNTS, 3).heavy_hitters()
     assert list(by_key(release)) == ["tea", "milk"]
     assert inside(release, COUNTS) == 2
     assert release.guarantee.epsilon == 1

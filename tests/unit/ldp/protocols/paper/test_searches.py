@@ -48,7 +48,7 @@ def test_manifest_tree_hist():
 
 def test_a_report_is_two_bits():
     campaign = tree_hist()
-    symbols = {campaign.client(nonce).report("tea", now=0)[-1] for nonce in range(60)}
+    symbols = {campaign.client(nonce).report("tea", now=0)[-2] for nonce in range(60)}
     assert symbols == {0, 1, 2, 3}
 
 
@@ -56,7 +56,7 @@ def test_the_estimate_is_that_of_algorithm_2():
     """gamma a_epsilon times the sum over users of the row of y_i s W[r_i, c], one group and level."""
     campaign = ldp.TreeHistPaper(ldp.Integers(4), epsilon=2, users=80, rows=3, cell_bits=2)
     manifest = campaign.manifest
-    nonces = [number.to_bytes(8, "little") for number in range(80)]
+    nonces = [number.to_bytes(16, "little") for number in range(80)]
     reports = [campaign.client(nonce).report(9, now=0) for nonce in nonces]
     collected = campaign.aggregator().add(reports, now=0).collected()
     level, value = 2, 9  # the first three bits, 100
@@ -68,7 +68,7 @@ def test_the_estimate_is_that_of_algorithm_2():
             place = oracle.tally.at(question.row)
             cell, flip = manifest.groups[0].questions[level].cell(value, place)
             sign = (-1) ** (flip + (question.masks[0] & cell).bit_count())
-            rows[question.row] += (-1) ** (report[-1] & 1) * sign
+            rows[question.row] += (-1) ** (report[-2] & 1) * sign
     a = (np.e + 1) / (np.e - 1)
     assert np.isclose(oracle.estimate([value])[0], 3 * 4 * a * np.median(rows))
 
@@ -88,13 +88,13 @@ def test_the_list_of_the_paper_has_no_second_threshold():
     strict = ldp.TreeHistPaper(ldp.Integers(10), **asked_for).manifest
     whole = ldp.TreeHistPaper(ldp.Integers(10), published=1, **asked_for).manifest
     assert whole.parameters == {"threshold": 600, "published": 1}
-    few, more = (answered(manifest, counts, 7).heavy_hitters() for manifest in (strict, whole))
+    few, more = (answered(manifest, counts, 6).heavy_hitters() for manifest in (strict, whole))
     assert set(by_key(few)) == {341, 682} < set(by_key(more))
     assert min(few.counts.to_pylist()) >= 600 > min(more.counts.to_pylist())
 
 
 def test_a_threshold_of_the_call_holds_for_both():
-    aggregator = answered(tree_hist(threshold=10**9).manifest, COUNTS, 2)
+    aggregator = answered(tree_hist(threshold=10**9).manifest, COUNTS, 6)
     assert len(aggregator.heavy_hitters()) == 0
     assert set(by_key(aggregator.heavy_hitters(3000))) == set(HEAVY)
 
@@ -183,7 +183,7 @@ def test_halves_of_epsilon(epsilon, half):
 
 
 def test_heavy_hitters_succinct_hist():
-    release = answered(succinct_hist(bucket_bits=7).manifest, COUNTS, 2).heavy_hitters()
+    release = answered(succinct_hist(bucket_bits=7).manifest, COUNTS, 3).heavy_hitters()
     assert set(by_key(release)) == set(HEAVY)
     assert inside(release, COUNTS) == len(release)
     assert release.guarantee.epsilon == 6

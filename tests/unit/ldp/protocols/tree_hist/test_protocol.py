@@ -42,7 +42,7 @@ def test_the_plan_of_the_paper_setting():
     assert [level.question.bits for level in plan.levels] == [15, 30]
     assert plan.deviation == pytest.approx(math.sqrt(0.7246) * ROOT, rel=1e-3)
     assert 7 < plan.least_detectable / ROOT < 8.5
-    assert plan.memory < 500_000_000
+    assert plan.memory < 850_000_000
     assert plan.symbol_bits == 3
     assert plan_tree(WORDS, 2.0, USERS, threshold=15 * ROOT, symbol_bits=1).symbol_bits == 1
 
