@@ -138,8 +138,6 @@ class UserPlan:
 
     def _empty(self, counters: int) -> UserMisraGries | CountsOnDisk | SpaceSaving:
         if self.route.name == PAMG:
-            from hushcount.sketches.users import UserMisraGries
-
             return UserMisraGries(counters=counters)
         if self.route.name == EXACT:
             largest, least = self.bound.largest, self.users.min_users
@@ -159,9 +157,10 @@ class UserPlan:
         """Say which route was taken, and what the others would have published."""
         if self.settings.domain is not None:
             return (f"Route {self.route.name}: {self.route.way}.",)
-        counted, routes = self.users.counted, (self.route, *self.others)
+        users, routes = self.users, (self.route, *self.others)
+        counted, least = users.counted, least_notes(users.min_users)
         first, *others = [f"{route.name}: {route.said(counted)}." for route in routes]
-        return (f"Route {first}", *map("Not taken, {}".format, others), *least_notes(self.users.min_users))
+        return (f"Route {first}", *map("Not taken, {}".format, others), *least)
 
 
 def least_notes(min_users: int | None) -> tuple[str, ...]:

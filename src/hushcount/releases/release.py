@@ -191,16 +191,18 @@ class Release(Published):
         together = bounds_together(self, checked) or (None, None)
         interval = self.error.interval(checked)
         meaning = (self.counted.meaning,) if self.counted.meaning else ()
-        said = (*meaning, *self.error.sentences(checked), *self._reliably(checked, missing))
+        said = (*meaning, *self.error.sentences(checked), *self._reliably(checked, missing, published_from))
         full = self.error.full_from(checked) if isinstance(self.error, FullFromError) else None
         return Accuracy(checked, *interval, together[0], together[1], said, full, published_from, missing)
 
-    def _reliably(self, confidence: float, missing: int | None) -> tuple[str, ...]:
+    def _reliably(self, confidence: float, missing: int | None, count: int | None) -> tuple[str, ...]:
         """Return the sentences on which counts are published reliably, and on what is missing, if known."""
         if isinstance(self.error, RowErrorModel):  # of samples and local reports: their sentences say it
             return ()
         probability, noun = max(confidence, RELIABLE), self.counted.noun
-        count, said = self.smallest_reliable(probability), []
+        said = []
+        if probability != confidence:
+            count = self.smallest_reliable(probability)
         if missing is not None:
             most = f"{missing:,} {noun}"
             said.append(f"With confidence {confidence:g} no key that is missing has more than {most}.")
