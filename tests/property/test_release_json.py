@@ -15,7 +15,6 @@ from tests.releases import FixedError, release_of
 import hushcount as hc
 from hushcount.errors import HushcountError
 from hushcount.mechanisms.registry import EVERY_MECHANISM
-from hushcount.releases.ordinal import kendall_tau, quantiles, rank
 from hushcount.releases.views.page import Screen, page_of
 
 SCREEN = Screen("table", False, 100)
@@ -47,9 +46,9 @@ def answers(release):
         "reliable": lambda: [release.smallest_reliable(p) for p in (0.6, 0.95, 0.999)],
         "sum": lambda: release.sum(None),
         "squares": lambda: release.sum(g=lambda w: w**2, estimator="biased-down"),
-        "quantiles": lambda: quantiles(release, [0.1, 0.5]).tolist(),
-        "order": lambda: kendall_tau(release),
-        "rank": lambda: rank(release, release.keys.column(0)[0].as_py()),
+        "quantiles": lambda: release.order.quantiles([0.1, 0.5]),
+        "order": lambda: [release.order.kendall_tau()],
+        "rank": lambda: release.order.rank(release.keys.column(0)[0].as_py()),
         "added": lambda: hc.add_releases([release, release.with_notes("again")]).table,
         "page": lambda: page_of(release, SCREEN).groups,
         "levels": lambda: (release.levels, release.parents, release.residuals, release.totals),
