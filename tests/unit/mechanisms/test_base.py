@@ -15,6 +15,8 @@ from hushcount.jobs.release import release
 from hushcount.mechanisms.registry import DEFAULTS, MECHANISMS
 from hushcount.privacy import EVENT, RESULT_ROW, USER, Budget
 from hushcount.shapes import FloorCounters, Histogram, KeyShards, LimitedKeys, ManyKeys, Public, Shards
+from hushcount.shapes.samples import SampledCounts
+from hushcount.shapes.standard import StandardCounters
 from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.leaves import count_leaves
 
@@ -26,7 +28,8 @@ SHARDED = Shards((FLOORED, FLOORED))
 SHAPES = {FloorCounters: FLOORED, Histogram: EXACT, ManyKeys: MANY, LimitedKeys: LIMITED, Shards: SHARDED}
 NAMES = (
     "floor, pmg, pmg-paper, pmg-standard, chan, dpss, laplace-threshold, truncated-geometric, public-floor,"
-    " count-min-envelope, count-sketch-envelope, shards, gaussian, correlated, laplace, pure, pure-bounded"
+    " count-min-envelope, count-sketch-envelope, shards, gaussian, correlated, laplace, pure, pure-bounded,"
+    " sanitise"
 )
 PURE = ("pure", "pure-bounded")
 RELEASED = [name for name in MECHANISMS if MECHANISMS[name].accepts[0] in SHAPES]
@@ -63,7 +66,8 @@ def test_the_shape_picks_the_proved_default() -> None:
     assert release([Sketch(FLOORED), Sketch(FLOORED)], epsilon=1.0, delta=1e-8).guarantee.mechanism == (
         "shard release"
     )
-    assert set(DEFAULTS) == {FloorCounters, Histogram, ManyKeys, LimitedKeys, Shards, KeyShards}
+    own = {FloorCounters, Histogram, ManyKeys, LimitedKeys, Shards, KeyShards}
+    assert set(DEFAULTS) == own | {SampledCounts, StandardCounters}
 
 
 def released(name: str, shape: Any, epsilon: float, delta: float, **options: Any) -> Any:
