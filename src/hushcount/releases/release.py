@@ -17,6 +17,7 @@ from hushcount.releases.accuracy import (
     ErrorModel,
     FullFromError,
     RowErrorModel,
+    TogetherError,
     bounds_together,
     row_bounds,
     smallest_reliable,
@@ -188,11 +189,13 @@ class Release(Published):
         told = checked > 0.5 and not isinstance(self.error, RowErrorModel)
         published_from = self.smallest_reliable(checked) if told else None
         missing = unpublished_at_most(self, checked)
-        together = bounds_together(self, checked) or (None, None)
-        interval = self.error.interval(checked)
-        meaning = (self.counted.meaning,) if self.counted.meaning else ()
-        said = (*meaning, *self.error.sentences(checked), *self._reliably(checked, missing, published_from))
+        apart = not isinstance(self.error, TogetherError)
+        known = self.error.simultaneous(checked) if apart else bounds_together(self, checked)
+        together = known or (None, None)
+        interval, sentences = self.error.interval(checked), self.error.sentences(checked)
         full = self.error.full_from(checked) if isinstance(self.error, FullFromError) else None
+        meaning = (self.counted.meaning,) if self.counted.meaning else ()
+        said = (*meaning, *sentences, *self._reliably(checked, missing, published_from))
         return Accuracy(checked, *interval, together[0], together[1], said, full, published_from, missing)
 
     def _reliably(self, confidence: float, missing: int | None, count: int | None) -> tuple[str, ...]:
