@@ -210,8 +210,8 @@ def release_of(collected: Collected, found: Found) -> Release:
     floor = math.ceil(found.threshold)
     promise = guarantee_of(collected.manifest, collected.reports)
     recipe = recipe_of(collected.manifest, collected.reports)
-    release = Release.of(keys_of(encoding, found.values), counts, promise, error, floor)
-    noted = release.with_notes(*found.notes, *notes_of(collected.manifest))
+    notes = (*found.notes, *notes_of(collected.manifest))
+    noted = Release.of(keys_of(encoding, found.values), counts, promise, error, floor).with_notes(*notes)
     # the same reports give the same release, whenever they are asked
     return replace(noted, made=replace(Made.now(recipe), id=digest(content_plain(noted))))
 
