@@ -44,32 +44,32 @@ ONE_CALL = {
 # bound is lowered when a room becomes smaller.
 MOST_CODE = {
     "__init__": 130,
-    "__main__": 27,
+    "__main__": 30,
     "accounting": 1450,
     "audit": 1200,
-    "cli": 1700,
+    "cli": 1750,
     "compiled": 310,
     "engines": 10,
     "errors": 25,
     "files": 480,
     "hierarchies": 1030,
-    "jobs": 4850,
-    "keys": 1300,
-    "ldp": 3800,
-    "mechanisms": 4560,
-    "noise": 790,
-    "privacy": 200,
+    "jobs": 5510,
+    "keys": 1390,
+    "ldp": 4200,
+    "mechanisms": 5050,
+    "noise": 800,
+    "privacy": 210,
     "registry": 30,
-    "releases": 4060,
+    "releases": 4220,
     "secure": 40,
-    "shapes": 200,
-    "signals": 120,
-    "sketches": 2520,
-    "sources": 1830,
+    "shapes": 220,
+    "signals": 150,
+    "sketches": 2830,
+    "sources": 1940,
     "stores": 270,
     "testing": 40,
 }
-MOST_MODULES = 330
+MOST_MODULES = 355
 
 
 def name(path):
