@@ -19,6 +19,9 @@ SKETCHES = {
     "user-misra-gries": lambda: hc.UserMisraGries(counters=4),
     "user-exact": lambda: CountsOnDisk(moved=3, unit=USER),
     "hierarchy": lambda: hc.HierarchySketch("path/2", counters=4),
+    "foreign-misra-gries": lambda: hc.MisraGries.from_counters([], [], counters=4),
+    "weighted-sample": lambda: hc.WeightedSample([], [], hc.Pps(0.5)),
+    "bottom-k": lambda: hc.BottomK(4),
     "merged": lambda: hc.SpaceSaving(counters=4).merge(hc.SpaceSaving(counters=4)),
 }
 KEYS = ["/a/b", "/a/c", "/d/e", "/a/b", "/f", "/g", "/h/i", "/j"]
@@ -32,6 +35,10 @@ def counted(name):
         for side in sides:
             side.update(KEYS)
         return sides[0].merge(sides[1])
+    if name == "foreign-misra-gries":
+        return hc.MisraGries.from_counters(["/a/b", "/j"], [2, 1], counters=4)
+    if name == "weighted-sample":
+        return hc.WeightedSample(["/a/b", "/j"], [2, 1], hc.Pps(0.5))
     if name == "user-misra-gries":
         sketch.update(KEYS, users=list(range(len(KEYS))))
     elif name == "user-exact":

@@ -16,6 +16,7 @@ from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.cells import CellSizes, NoisyCells
 from hushcount.mechanisms.linear.envelope import ENVELOPES
 from hushcount.mechanisms.registry import EVERY_MECHANISM, MECHANISMS, prepare
+from hushcount.mechanisms.sampling.existing import SanitisedSample
 from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
 from hushcount.mechanisms.sampling.schemes import Pps
 from hushcount.privacy import EVENT, USER, Budget
@@ -29,9 +30,11 @@ from hushcount.shapes import (
     NodeCounts,
     Public,
 )
+from hushcount.shapes.samples import SampledCounts
 from hushcount.sketches.leaves import count_leaves
 from hushcount.sketches.levels import HierarchySketch
 from hushcount.sketches.linear import CountMin, CountSketch, TrackedSketch
+from hushcount.sketches.samples.weighted import fresh_sample
 from hushcount.testing import SeededBits
 
 BUDGET = Budget(1.0, 1e-6)
@@ -167,6 +170,21 @@ def noisy_cells(made=CountSketch):
     return Row(mechanism, lambda counts: cells(made(width=4096, depth=5, max_weight=1), counts), read=answers)
 
 
+def sampled(counts):
+    """A sample that is drawn anew whenever it is taken: forecasts are of sampling and sanitising together."""
+    bits, scheme = SeededBits(6), Pps(0.05, 1.0)
+
+    def take():
+        found = fresh_sample(histogram(counts), scheme, bits)
+        return found.keys, found.counts
+
+    return SampledCounts(take, scheme)
+
+
+def most_likely(release):
+    return dict(zip(release.keys.column(0).to_pylist(), release.table["count"].to_pylist(), strict=True))
+
+
 SPECIAL = {
     "shards": lambda: Row(prepare("shards", BUDGET, Public(shape=KeyShards)), shards, lambda counts: FLOOR),
     "pure": lambda: pure("pure", None),
@@ -185,12 +203,9 @@ SPECIAL = {
         lambda counts: FLOOR,
         leaves,
     ),
-    "sample": lambda: Row(
-        PrivateSample(BUDGET, Public(), Pps(0.05, 1.0)),
-        histogram,
-        read=lambda release: dict(
-            zip(release.keys.column(0).to_pylist(), release.table["count"].to_pylist(), strict=True)
-        ),
+    "sample": lambda: Row(PrivateSample(BUDGET, Public(), Pps(0.05, 1.0)), histogram, read=most_likely),
+    "sanitise": lambda: Row(
+        SanitisedSample(BUDGET, sampled(np.ones(KEYS, int)).public()), sampled, read=most_likely
     ),
     "sample-keys": lambda: Row(
         PrivateSampleKeys(BUDGET, Public(), Pps(0.05, 1.0)),
@@ -205,7 +220,7 @@ SPECIAL = {
 def drawn(row, counts):
     """What each of many releases publishes, by key."""
     bits = SeededBits(5)
-    runs = RUNS // 4 if row.shape is histogram else RUNS  # whose keys share no noise
+    runs = RUNS // 4 if row.shape in (histogram, sampled) else RUNS  # whose keys share no noise
     shape = row.shape(np.asarray(counts, np.int64))
     return [row.read(row.mechanism.release(shape, bits)) for _ in range(runs)]
 

@@ -7,12 +7,14 @@ import stat
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import hushcount as hc
 from hushcount.errors import DataError, SketchFileError
 from hushcount.files import container
 from hushcount.files.container import Contents
+from hushcount.sketches.kinds import KINDS
 
 FOLDER = Path(__file__).parents[2] / "vectors" / "files"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
@@ -23,6 +25,10 @@ def test_every_kept_sketch_is_expected():
     assert {path.name for path in FOLDER.glob("*.hc")} - {"ldp_aggregator_1.hc"} == {
         name for name in EXPECTED if name.endswith(".hc")
     }
+
+
+def test_every_kind_of_sketch_is_kept():
+    assert {container.read(FOLDER / name).kind for name in SKETCHES} == set(KINDS)
 
 
 @pytest.mark.parametrize("name", SKETCHES)
@@ -44,6 +50,15 @@ def test_sketches_of_earlier_versions_open(name):
         assert list(sketch.error_bounds) == said["error_bounds"]
     if "members" in said:
         assert list(sketch.members) == said["members"]
+    if "sampled" in said:
+        assert (
+            dict(zip(pa.array(sketch.keys).to_pylist(), sketch.counts.tolist(), strict=True))
+            == said["sampled"]
+        )
+    if "scheme" in said:
+        assert (sketch.scheme.name, sketch.seed, sketch.unit.name) == (said["scheme"], None, said["unit"])
+    if "threshold" in said:
+        assert (sketch.threshold, sketch.power, sketch.seed) == tuple(said["threshold"])
     if "keys" in said:
         assert sorted(sketch.shape().keys.to_pylist()) == said["keys"]
 
