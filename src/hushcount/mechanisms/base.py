@@ -154,7 +154,8 @@ class Mechanism(ABC, Generic[ShapeT, Released]):
         if not issubclass(kind, cls.accepts):
             proved = " or ".join(dict.fromkeys(each.words for each in cls.accepts))
             way_out = SHAPE_WAYS_OUT.get(kind, cls.way_out)
-            raise NotProvedError(f"{cls.name} is proved for {proved}, not for {kind.words}; {way_out}.")
+            given = f"{kind.words} on disk" if kind.words == proved else kind.words
+            raise NotProvedError(f"{cls.name} is proved for {proved}, not for {given}; {way_out}.")
 
     def needed(self, name: str) -> int:
         """Return a public number that the mechanism cannot do without, or raise."""
