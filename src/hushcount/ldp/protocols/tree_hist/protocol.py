@@ -78,10 +78,11 @@ class TreePlan(CampaignPlan):
     def chance_of(self, count: float, threshold: float | None = None) -> float:
         """Return the probability that an item with this count is published at a threshold."""
         limit = max(self.threshold if threshold is None else threshold, self.noise_limit)
+        most = min(limit, self.users)
         chance = above((limit - count) / math.sqrt(self.response.variance(count, self.users, self.users)))
         for level in self.levels[:-1]:
             asked = level.share * self.users
-            kept = limit - MARGIN * math.sqrt(self.response.variance(0.0, self.users, asked))
+            kept = limit - MARGIN * math.sqrt(self.response.variance(most, self.users, asked))
             chance *= above((kept - count) / math.sqrt(self.response.variance(count, self.users, asked)))
         return chance
 

@@ -131,11 +131,13 @@ class _Search:
     def _cut(self, count: float, asked: float, deviations: float) -> int:
         """Return the sum of matches, over `asked` reports, that an item with the count hardly stays below.
 
-        It is so many standard deviations of noise below the expected sum.
+        It is so many standard deviations of such an item's sum below its mean: noise of the responses, its
+        holders' own included, and which of its holders were asked.
         """
         response = self.tallies[0].response
-        mean = response.gain * count * asked / self.users
-        return math.ceil(mean - deviations * math.sqrt(asked * (response.symbols - 1)))
+        share = asked / self.users
+        variance = response.variance(min(count, self.users), self.users, asked) if asked else 0.0
+        return math.ceil(response.gain * share * (count - deviations * math.sqrt(variance)))
 
     def _cuts(self, number: int, head: int, margins: tuple[float, float]) -> tuple[int, ...]:
         """Return, for a level, the rows looked at first and the cuts that the kernel needs."""

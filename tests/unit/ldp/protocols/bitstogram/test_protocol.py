@@ -315,7 +315,7 @@ def test_the_names_of_the_contract(protocol):
 def test_heavy_hitters(encoding, letters, epsilon):
     counts = zipf(random_words(1000, 10, letters), 400_000)
     protocol = Bitstogram(encoding, epsilon=epsilon, users=400_000)
-    assert_found(answered(protocol.manifest, counts, 21).heavy_hitters(), counts)
+    assert_found(answered(protocol.manifest, counts, 11).heavy_hitters(), counts)
 
 
 def test_wide_bytes():

@@ -74,29 +74,42 @@ def test_the_estimate_is_that_of_algorithm_2():
 
 
 def test_heavy_hitters_tree_hist():
-    release = answered(tree_hist().manifest, COUNTS, 2).heavy_hitters()
+    """An item is lost if one of thirty levels misses it, so these have ten times the counts of the others."""
+    counts = {item: 10 * count for item, count in HEAVY.items()}
+    campaign = ldp.TreeHistPaper(WORDS, epsilon=6, users=300_000, rows=5, expires=EXPIRES)
+    release = answered(campaign.manifest, counts, 2).heavy_hitters(30_000)
     assert set(by_key(release)) == set(HEAVY)
-    assert inside(release, COUNTS) == len(release)
+    assert inside(release.at_confidence(1 - 1e-9), counts) == len(release)
     assert release.guarantee.epsilon == 6
     assert release.guarantee.mechanism == "tree_hist_paper"
 
 
 def test_the_list_of_the_paper_has_no_second_threshold():
-    """What passes all levels is published whatever its final estimate, if `published` says so."""
-    counts = {341: 3000, 682: 2500} | dict.fromkeys(range(0, 1000, 20), 30)
-    asked_for = {"epsilon": 4, "users": 7000, "rows": 5, "threshold": 600, "expires": EXPIRES}
-    strict = ldp.TreeHistPaper(ldp.Integers(10), **asked_for).manifest
-    whole = ldp.TreeHistPaper(ldp.Integers(10), published=1, **asked_for).manifest
-    assert whole.parameters == {"threshold": 600, "published": 1}
-    few, more = (answered(manifest, counts, 6).heavy_hitters() for manifest in (strict, whole))
-    assert set(by_key(few)) == {341, 682} < set(by_key(more))
-    assert min(few.counts.to_pylist()) >= 600 > min(more.counts.to_pylist())
+    """What passes all levels is published whatever its final estimate, if `published` says so.
+
+    All 64 items have the threshold's count: each passes the last level with probability one half and, by
+    answers of its own, has a final estimate below it with one half. Only .75^64 = 1e-8 of all seeds have none
+    that does both.
+    """
+    counts = dict.fromkeys(range(64), 1000)
+    asked_for = {"epsilon": 6, "users": 64_000, "rows": 5, "threshold": 1000, "expires": EXPIRES}
+    strict = ldp.TreeHistPaper(ldp.Integers(6), **asked_for).manifest
+    whole = ldp.TreeHistPaper(ldp.Integers(6), published=1, **asked_for).manifest
+    assert whole.parameters == {"threshold": 1000, "published": 1}
+    few, more = (answered(manifest, counts, 7).heavy_hitters() for manifest in (strict, whole))
+    above = {item for item, count in by_key(more).items() if count > 1000}  # 1000 may be 999.5, rounded
+    assert above <= set(by_key(few)) < set(by_key(more))
+    assert min(few.counts.to_pylist()) >= 1000 > min(more.counts.to_pylist())
+    assert len(more) < 64
 
 
 def test_a_threshold_of_the_call_holds_for_both():
-    aggregator = answered(tree_hist(threshold=10**9).manifest, COUNTS, 6)
+    """Heavy items lie some ten standard deviations of a level above this threshold, light ones below it."""
+    counts = {37: 25_000, 100: 20_000, 200: 20_000} | dict.fromkeys(range(0, 100, 10), 100)
+    campaign = ldp.TreeHistPaper(ldp.Integers(8), epsilon=6, users=66_000, rows=5, threshold=10**9)
+    aggregator = answered(campaign.manifest, counts, 2)
     assert len(aggregator.heavy_hitters()) == 0
-    assert set(by_key(aggregator.heavy_hitters(3000))) == set(HEAVY)
+    assert set(by_key(aggregator.heavy_hitters(10_000))) == {37, 100, 200}
 
 
 def test_prefixes_are_kept_up_to_a_number(monkeypatch):
@@ -183,9 +196,10 @@ def test_halves_of_epsilon(epsilon, half):
 
 
 def test_heavy_hitters_succinct_hist():
-    release = answered(succinct_hist(bucket_bits=7).manifest, COUNTS, 3).heavy_hitters()
+    """Two items in one bucket hide each other, so buckets are many; the interval of a row misses by 1e-9."""
+    release = answered(succinct_hist(bucket_bits=10).manifest, HEAVY, 2).heavy_hitters()
     assert set(by_key(release)) == set(HEAVY)
-    assert inside(release, COUNTS) == len(release)
+    assert inside(release.at_confidence(1 - 1e-9), HEAVY) == len(release)
     assert release.guarantee.epsilon == 6
 
 
@@ -294,7 +308,7 @@ def test_more_bits_than_the_decoder_knows():
 def test_heavy_hitters_bitstogram():
     release = answered(bitstogram().manifest, COUNTS, 2).heavy_hitters()
     assert set(by_key(release)) == set(HEAVY)
-    assert inside(release, COUNTS) == len(release)
+    assert inside(release.at_confidence(1 - 1e-9), COUNTS) == len(release)
     assert release.guarantee.epsilon == 6
     assert release.guarantee.mechanism == "bitstogram_paper"
 

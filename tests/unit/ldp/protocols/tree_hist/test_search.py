@@ -150,7 +150,8 @@ def test_suffixes_are_those_of_valid_items(encoding, cuts):
 def test_packed_words_wider_than_a_machine_word_are_found():
     protocol = TreeHist(PackedWords(LETTERS, 20), epsilon=4.0, users=USERS, threshold=15_000)
     counts = {"z" * 20: 20_000, "tea": 20_000, "": 20_000}
-    assert set(collect(protocol, counts, 3).heavy_hitters().table["key"].to_pylist()) == set(counts)
+    assert protocol.plan.chance_of(20_000) > 0.99  # though each of the eight short levels asks 133 users
+    assert set(collect(protocol, counts).heavy_hitters().table["key"].to_pylist()) == set(counts)
 
 
 @pytest.mark.parametrize("users", [1, 10])
