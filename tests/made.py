@@ -48,6 +48,13 @@ def _shards():
     return hc.release(shards, **BUDGET)
 
 
+def _pure_shards():
+    shards = [hc.SpaceSaving(counters=16), hc.SpaceSaving(counters=16)]
+    for shard, start in zip(shards, (0, 1), strict=True):
+        shard.update(KEYS[start::2])
+    return hc.release(shards, epsilon=1.0, delta=0, domain=[*dict.fromkeys(KEYS)], max_events=50_000)
+
+
 def _merged(mechanism):
     one, other = hc.MisraGries(counters=64), hc.MisraGries(counters=64)
     one.update(KEYS[::2])
@@ -102,6 +109,7 @@ MAKERS = {
     "pure-bounded": lambda: hc.top(
         [len(key) for key in KEYS], epsilon=1.0, delta=0, domain="0..99", max_events=50_000, counters=8
     ),
+    "pure-shards": _pure_shards,
     "group": lambda: hc.top(USERS, column="key", user="user", max_keys=2, counters=4096, **BUDGET),
     "users, geometric": lambda: hc.top(USERS, column="key", user="user", max_keys=2, **BUDGET),
     "users, at least": lambda: hc.top(USERS, column="key", user="user", max_keys=2, min_users=30, **BUDGET),

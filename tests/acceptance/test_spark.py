@@ -247,7 +247,7 @@ def test_files_as_shards_only_on_the_word_of_the_caller(spark, tmp_path):
             {"user": "user", "max_keys": 2, "row_id": "key"},
             "Rows are assigned to shards by one rule, got user and row_id.",
         ),
-        ({"domain": "1..9", "delta": 0}, "domain is not proved for shards; count without the Spark engine."),
+        ({"domain": "1..9", "delta": 0}, "domain is not taken by the Spark engine; count without it."),
         (
             {"user": "user", "max_keys": 2, "exact": True},
             "exact counts do not fit in bounded memory; count without the Spark engine.",

@@ -16,6 +16,7 @@ NAMES = (
     "floor",
     "shards",
     "pure",
+    "pure-shards",
     "group",
     "hierarchy-streaming",
     "sample",

@@ -17,7 +17,7 @@ from hushcount.mechanisms.hierarchy.levels import GaussianLevels, LaplaceLevels
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram
 from hushcount.mechanisms.linear.cells import CellSizes, NoisyCells
-from hushcount.mechanisms.registry import MECHANISMS, prepare
+from hushcount.mechanisms.registry import MECHANISMS, PURE, prepare
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import USER, Budget
@@ -27,7 +27,7 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "accounting.json")
 BUDGET = Budget(0.1, 1e-8)
 PAIR = Charge.pair(Decimal("0.1"), Decimal("1e-8"))
 SIZES = Public(candidates=64, parts=64, max_events=1000, moved=3)
-OTHERS = ("gaussian", "correlated", "pure", "pure-bounded")  # with a curve of its own; with a domain
+OTHERS = ("gaussian", "correlated", *PURE)  # with a curve of its own; with a domain
 
 
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name not in OTHERS])

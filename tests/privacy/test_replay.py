@@ -92,7 +92,7 @@ def shape_of(name, stream, unit):
         sketch = sketch_for(name)
     sketch.unit = unit
     sketch.update(paths if name == "hierarchy-streaming" else stream)
-    if name != "shards":
+    if name not in ("shards", "pure-shards"):
         return sketch.shape()
     return Shards((sketch.shape(), shape_of("floor", STREAM, unit)))
 

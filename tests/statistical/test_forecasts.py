@@ -147,11 +147,12 @@ def rows_of(name):
     return Row(prepare(name, BUDGET, many.public()), lambda counts: replace(many, counts=counts))
 
 
-def pure(name, longest):
+def pure(name, longest, several=False):
     """Few counters, so that noise alone fills most places of the table."""
 
     def shape(counts):
-        return FloorCounters(numbers(counts), counts, 0, 1000, 1001)
+        part = FloorCounters(numbers(counts), counts, 0, 1000, 1001)
+        return KeyShards((part, replace(part, keys=part.keys[:0], counts=counts[:0]))) if several else part
 
     public = shape(np.ones(1, int)).public().within(longest, DOMAIN)
     return Row(prepare(name, PURE, public), shape, lambda counts: counts.sum() / 1001)
@@ -189,6 +190,7 @@ SPECIAL = {
     "shards": lambda: Row(prepare("shards", BUDGET, Public(shape=KeyShards)), shards, lambda counts: FLOOR),
     "pure": lambda: pure("pure", None),
     "pure-bounded": lambda: pure("pure-bounded", 50_000),
+    "pure-shards": lambda: pure("pure-shards", None, several=True),
     "hierarchy-offline": lambda: Row(
         HierarchyRelease(BUDGET, Public(height=2)),
         lambda counts: count_leaves(PATHS, names(counts)),

@@ -115,11 +115,12 @@ def test_sums_of_releases_hold_too():
     assert sum(missing(table, 2 * count) for table in tables) <= 0.06 * sum(map(len, tables))
 
 
-@pytest.mark.parametrize("name", ["pure", "pure-bounded"])
+@pytest.mark.parametrize("name", ["pure", "pure-bounded", "pure-shards"])
 def test_a_key_that_never_occurred_says_so(name):
     """With 300 counters over 0..100000 most rows are noise alone; their lower end is 0."""
     keys, heights = pa.array(np.arange(300)), np.arange(300) * 3
     shape = FloorCounters(keys, heights, 0, candidates=300, parts=301)
+    shape = Shards((shape, shape)) if name == "pure-shards" else shape
     public = shape.public().within(200_000, IntegerRange(0, 100_000))
     mechanism, wrong = prepare(name, Budget.pure(1.0), public), 0
     for seed in range(RUNS):

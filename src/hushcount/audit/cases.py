@@ -234,6 +234,16 @@ def largest(law: DiscreteLaplace, units: int, epsilon: float) -> Iterator[Spent]
             yield _pure(sides, epsilon, f"reduced counts {y + units} and {y} of three keys")
 
 
+def reduced_sums(law: DiscreteLaplace, epsilon: float) -> Iterator[Spent]:
+    """Two sketches of two candidates: one has heights a 3 and b 2 (a falls to 2), beside the other."""
+    for other in ((0, 0, 0), (2, 0, 0), (0, 2, 2)):
+        p, q = (
+            changes.two_largest_of((a + other[0], b + other[1], other[2]), law) for a, b in ((4, 1), (2, 2))
+        )
+        for sides in ((p, q), (q, p)):
+            yield _pure(sides, epsilon, f"reduced counts (4, 1, 0) and (2, 2, 0), beside {other}")
+
+
 def user(release: NoisyThreshold, rows: int, budget: Budget) -> Iterator[Spent]:
     """All rows of one user have the same key, which is new or stands around the threshold, or all are S6."""
     asked = NoisyThreshold(release.law, release.threshold, budget.epsilon, budget.delta)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import reduce
-from itertools import combinations_with_replacement, pairwise, product
+from itertools import combinations_with_replacement, pairwise, permutations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +97,22 @@ def largest_of(y: tuple[int, ...], law: DiscreteLaplace) -> dict[tuple[int, int]
         for value, probability in zip(values.tolist(), (total * pmf[place]).tolist(), strict=True):
             found[place, value] = probability
     return found
+
+
+def two_largest_of(y: tuple[int, int, int], law: DiscreteLaplace) -> Floats:
+    """Return P[the two largest noisy counts of three have these places and values] for all, ties uniform."""
+    span = law.two_sided(1e-25)
+    values = np.arange(-span, 2 * span)
+    pmf = [np.asarray(law.pmf(values - one)) for one in y]
+    less = [1 - np.asarray(law.tail(values - one)) for one in y]
+    found = []
+    for first, second in permutations(range(3), 2):
+        third = 3 - first - second
+        both = np.outer(pmf[first], pmf[second])
+        apart = np.tril(both, -1) * (less[third] + pmf[third] / 2)
+        tied = np.diagonal(both) * (less[third] / 2 + pmf[third] / 6)
+        found.append((apart + np.diag(tied)).ravel())
+    return np.concatenate(found)
 
 
 def _shifted(law: DiscreteGaussian, step: int, epsilon: Floats) -> Floats:

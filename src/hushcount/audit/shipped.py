@@ -244,6 +244,7 @@ CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
     "laplace": ((TOGETHER,), lambda own: cases.together(noisy(own), MOVED)),
     "pure": ((DOMAIN,), lambda own: cases.largest(own.noise, 3, own.budget.epsilon)),
     "pure-bounded": ((DOMAIN,), lambda own: cases.largest(own.noise, 1, own.budget.epsilon)),
+    "pure-shards": ((DOMAIN,), lambda own: cases.reduced_sums(own.noise, own.budget.epsilon)),
     "noisy-cells": ((Public(),), _cells),
     "count-min-envelope": ((SKETCH,), _envelope),
     "count-sketch-envelope": ((SKETCH,), _envelope),

@@ -27,6 +27,7 @@ RELEASE = f"""\b
 Example:
   hushcount release monday.hc --epsilon 1 --delta 1e-8 --output monday.csv
   hushcount release europe.hc asia.hc --epsilon 1 --delta 1e-8
+  hushcount release europe.hc asia.hc --epsilon 1 --delta 0 --domain 0..999
 
 {options.VERBS}
 """

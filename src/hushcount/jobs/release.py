@@ -67,7 +67,8 @@ def release(
         A public bound on the number of events. "dpss" and "public-floor" need it; others use it to bound
         errors. A sketch that holds more is refused.
     domain : "A..B", range or list of keys, optional
-        All keys that can occur, known to everybody; it requires delta = 0.
+        All keys that can occur, known to everybody; it requires delta = 0. Several sketches must then have
+        the same number of counters.
     threshold : int, optional
         For a HierarchySketch: the smallest noisy residual of a published node; by default the smallest that
         the budget allows.

@@ -35,6 +35,7 @@ _TABLES = {
     "laplace": "hushcount.mechanisms.histograms.laplace:LaplaceManyKeys",
     "pure": "hushcount.mechanisms.histograms.pure:PureRelease",
     "pure-bounded": "hushcount.mechanisms.histograms.pure:BoundedPureRelease",
+    "pure-shards": "hushcount.mechanisms.histograms.pure_shards:PureShards",
     "sanitise": "hushcount.mechanisms.sampling.existing:SanitisedSample",
 }
 # Mechanisms of `tree`, `sample`, `oracle` and of users, which are chosen by options and not by a name.
@@ -69,7 +70,8 @@ DEFAULTS: dict[type[Shape], str] = {
     SampledCounts: "sanitise",
 }
 
-PURE = ("pure", "pure-bounded")
+ONE_PURE, SEVERAL_PURE = ("pure", "pure-bounded"), ("pure-shards",)  # of one sketch, of several
+PURE = ONE_PURE + SEVERAL_PURE
 
 WAYS_OUT: dict[type[Shape], str] = {
     shapes.Cells: "a linear sketch stores no keys, so publish it as an oracle (hushcount oracle, hc.oracle)",
@@ -113,10 +115,16 @@ def _named(name: str | None, budget: Budget, public: Public) -> str:
     """Return the mechanism asked for, or the default; a domain allows those for delta = 0 and no others."""
     if public.domain is None:
         return _default(budget, public) if name is None else name
+    if public.shape is not None and issubclass(public.shape, shapes.Shards):
+        if name not in (None, *SEVERAL_PURE):
+            raise ParameterError(
+                f"mechanism must be pure-shards with a domain and several sketches, got {name}."
+            )
+        return SEVERAL_PURE[0]
     if name is None:
-        return PURE[0] if public.max_events is None else PURE[1]
-    if name not in PURE:
-        raise ParameterError(f"mechanism must be one of {', '.join(PURE)} with a domain, got {name}.")
+        return ONE_PURE[0] if public.max_events is None else ONE_PURE[1]
+    if name not in ONE_PURE:
+        raise ParameterError(f"mechanism must be one of {', '.join(ONE_PURE)} with a domain, got {name}.")
     return name
 
 

@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 class Public:
     """Numbers that a mechanism may use without paying, because no data changes them.
 
-    `candidates` is the largest number of keys that the summary can hold; the floor of a stream of n events is
-    at most n / `parts`; `moved` is the largest number of counts that one unit can change, each by 1 (the l0
-    sensitivity); `height` is the number of levels below the root of a hierarchy; `shape` is the type of the
-    summary; `scheme` is how a sample was drawn. The caller states `max_events`, a bound on the number of
-    events, `domain`, all keys that can be published, and `min_users`, the least count that may be published.
+    `candidates` is the most keys that the summary can hold; n events have a floor of at most n / `parts`; one
+    unit changes at most `moved` counts, each by 1 (the l0 sensitivity); `height` counts the levels below the
+    root of a hierarchy; `shape` is the type of the summary; `scheme` is how a sample was drawn. The caller
+    states `max_events`, a bound on events, `domain`, all keys there can be, and `min_users`, the least count.
     """
 
     candidates: int | None = None
@@ -194,8 +193,9 @@ class Shards:
         return self.parts[0].unit
 
     def public(self) -> Public:
-        """Return the unit."""
-        return Public(unit=self.unit, shape=type(self))
+        """Return the size of each sketch if all have the same: floors are n / parts in all, at most."""
+        first, *others = {part.public() for part in self.parts}
+        return replace(Public(unit=self.unit) if others else first, shape=type(self))
 
 
 class KeyShards(Shards):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 from tests import reference
-from tests.privacy.twins import Distribution, Twin, above, joint, noisy
+from tests.privacy.twins import Distribution, Twin, above, joint, listed, noisy
 
 from hushcount.mechanisms.histograms.laplace import LaplaceManyKeys, LaplaceThreshold
 from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, stationary_masses, values_grid
@@ -73,6 +74,21 @@ def offset_of_the_paper(counts) -> Distribution:
     return {Fraction(sum(counts.values()), 3) % 1: Fraction(1)}
 
 
+def summed_before_the_reduction(counts) -> Distribution:
+    """Two sketches of two counters: raw counters are summed and then reduced, with the noise of `pure`."""
+    heights: dict[str, int] = {}
+    for (_, key), height in counts.items():
+        heights[key] = heights.get(key, 0) + height
+    sums, law = reference.reduced(heights, 2), DiscreteLaplace(Fraction(1, 3))
+    return joint(*(cut(law, sums.get(key, 0)) for key in ("a", "d")))
+
+
+def cut(law: DiscreteLaplace, count: int) -> Distribution:
+    """A count with noise, cut to -9..9."""
+    tails = [1.0, *map(float, law.tail(np.arange(-8, 10) - count)), 0.0]
+    return listed({value: one - other for value, (one, other) in enumerate(pairwise(tails), -9)}, rest=0)
+
+
 def rounded_to_32_bits(counts) -> Distribution:
     """The truncated geometric with probabilities to the nearest multiple of 2^-32."""
     grid = values_grid(PWS)
@@ -107,6 +123,7 @@ def known_seed(counts) -> Distribution:
     return found
 
 
+BESIDE = {(1, "a"): 2, (1, "d"): 2}  # reduced to (0, 0) or, without b and c, to (2, 2)
 TWINS = {
     "Laplace threshold, one lower": Twin(
         (BUDGET.epsilon, BUDGET.delta), 2.7 * BUDGET.delta, None, lower_threshold
@@ -125,6 +142,12 @@ TWINS = {
     ),
     "whole-number noise above the offset of the paper": Twin(
         (1.0, 0.0), 1.0, ({"a": 2, "b": 1}, {"a": 2}), offset_of_the_paper
+    ),
+    "pure shards, summed before they are reduced": Twin(
+        (1.0, 0.0),
+        0.09,
+        ({(0, "b"): 1, (0, "c"): 1, **BESIDE}, BESIDE),
+        summed_before_the_reduction,
     ),
     "probabilities rounded to 32 bits": Twin(
         (1.0, 1e-6), 1.0001e-6, ({"x": 90}, {"x": 89}), rounded_to_32_bits

@@ -1,4 +1,4 @@
-"""`hushcount add`: published tables are added; what is said, written and refused (whole texts)."""
+"""`hushcount add` and `release` of several sketches: what is said, written and refused (whole texts)."""
 
 import json
 
@@ -88,3 +88,28 @@ def test_what_cannot_be_added_is_refused(run, tmp_path, arguments, expected):
     code, out, err = run("add", *arguments)
     assert (code, out, err) == (1 if "c.json" in arguments else 2, "", expected)
     assert counts("a.json").keys() == {"tea", "milk"}
+
+
+def test_sketches_are_released_together_over_a_domain(run):
+    for name, counters in (("a", 9), ("b", 9), ("other", 17)):
+        sketch = hc.SpaceSaving(counters=counters)
+        sketch.update([3] * 4000 + [7] * 2000)
+        sketch.save(f"{name}.hc")
+    pure = ("--epsilon", "1", "--delta", "0", "--domain", "0..999")
+    code, out, err = run("release", "a.hc", "b.hc", *pure, "--output", "both.json")
+    assert (code, [line.split("\t")[0] for line in out.splitlines()[1:3]]) == (0, ["3", "7"])
+    assert "by pure release of shards over a public domain" in " ".join(err.split())
+    assert run("verify", "both.json")[0] == 0
+    code, out, err = run("release", "a.hc", "other.hc", *pure)
+    assert (code, out, err) == (
+        2,
+        "",
+        "pure-shards is proved for sketches with the same number of counters; count every part with as many"
+        " counters.\n",
+    )
+    code, out, err = run("release", "a.hc", "b.hc", *pure, "--mechanism", "floor")
+    assert (code, out, err) == (
+        2,
+        "",
+        "--mechanism must be pure-shards with a domain and several sketches, got floor.\n",
+    )

@@ -29,9 +29,9 @@ SHAPES = {FloorCounters: FLOORED, Histogram: EXACT, ManyKeys: MANY, LimitedKeys:
 NAMES = (
     "floor, pmg, pmg-paper, pmg-standard, chan, dpss, laplace-threshold, truncated-geometric, public-floor,"
     " count-min-envelope, count-sketch-envelope, shards, gaussian, correlated, laplace, pure, pure-bounded,"
-    " sanitise"
+    " pure-shards, sanitise"
 )
-PURE = ("pure", "pure-bounded")
+PURE = ("pure", "pure-bounded", "pure-shards")
 RELEASED = [name for name in MECHANISMS if MECHANISMS[name].accepts[0] in SHAPES]
 # What a count of 1000, 500 with a floor of 20 is published as: with the floor, above it, or ...
 COUNTED = dict.fromkeys(
@@ -43,6 +43,7 @@ EXPECTED = {
     **HEIGHTS,
     "shards": (1960, 960),  # two shards, each above its floor
     "pure": (797, 297),  # less the sum of the heights over 8
+    "pure-shards": (1595, 595),  # the same of each of two shards
     "dpss": (),  # 10000 events may raise the floor to 1250
     "public-floor": (),
     "pure-bounded": (),

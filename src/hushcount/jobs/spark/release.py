@@ -145,7 +145,7 @@ def spark_job(
     if given_frame and (request.sql is not None or request.format is not None):
         raise ParameterError("sql and format cannot be combined with a Spark frame.")
     if settings.domain is not None:
-        raise ParameterError("domain is not proved for shards; count without the Spark engine.")
+        raise ParameterError("domain is not taken by the Spark engine; count without it.")
     if settings.other_share is not None:
         raise ParameterError("other cannot be combined with the Spark engine; count without it.")
     if users.min_users is not None:

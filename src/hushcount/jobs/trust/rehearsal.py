@@ -53,7 +53,8 @@ def rehearsed(recipe: Recipe) -> Stored:
     unit = replace(unit, weight=whole_from(recipe.get("weight", 1), 1))
     shape = EMPTY[text_from(recipe["summary"])](recipe, unit)
     longest = recipe.get("max_events")
-    sizes = shape.public().within(None if longest is None else whole_from(longest, 1), _domain(recipe))
+    sizes = shape.public()
+    sizes = sizes.within(None if longest is None else whole_from(longest, 1), _domain(recipe, sizes))
     if "min_users" in recipe:
         sizes = replace(sizes, min_users=whole_from(recipe["min_users"], 1))
     whole = _calibrated(recipe, sizes).release(_totalled(recipe, shape), system_bits())
@@ -91,11 +92,11 @@ def _calibrated(recipe: Recipe, public: Public) -> AnyMechanism:
     return EVERY_MECHANISM[name](budget, public, **own)
 
 
-def _domain(recipe: Recipe) -> Domain | None:
+def _domain(recipe: Recipe, sizes: Public) -> Domain | None:
     """Return the domain of a recipe; as many whole numbers stand in for a list of keys."""
     if "domain" not in recipe:
         return None
-    if whole_from(recipe["candidates"], 1) > MOST_DRAWN:
+    if sizes.candidates is None or sizes.candidates > MOST_DRAWN:
         raise ValueError("candidates")
     domain = model_from(recipe["domain"], DOMAINS)
     return IntegerRange(0, domain.size - 1) if isinstance(domain, NamedDomain) else cast("Domain", domain)

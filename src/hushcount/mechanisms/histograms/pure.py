@@ -12,7 +12,7 @@ import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats, Words
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import UNIT_UPDATES, Claim, Mechanism
+from hushcount.mechanisms.base import UNIT_UPDATES, Claim, Mechanism, ShapeT
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
 from hushcount.mechanisms.intervals import EstimateError, between
 from hushcount.noise.bits import Bits
@@ -29,15 +29,13 @@ if TYPE_CHECKING:
     from hushcount.keys.domains import Domain, Places
 
 
-class _OverDomain(Mechanism[FloorCounters, Release]):
+class OverDomain(Mechanism[ShapeT, Release]):
     """A mechanism that publishes the largest noisy counts of a public domain.
 
     Counts are drawn in units of 1 / `units`.
     """
 
-    accepts = (FloorCounters,)
     sketch = "space-saving"
-    way_out = "release one SpaceSaving or MisraGries stream"
     noise: DiscreteLaplace
     units: int
 
@@ -48,8 +46,12 @@ class _OverDomain(Mechanism[FloorCounters, Release]):
         super().__init__(budget, public)
 
     @abstractmethod
-    def lower_estimates(self, shape: FloorCounters) -> Counts:
-        """Return what is left of the counts before the noise, at least 0."""
+    def lower_estimates(self, shape: ShapeT) -> tuple[pa.Array, Counts]:
+        """Return keys, and what is left of their counts before the noise, at least 0."""
+
+    @abstractmethod
+    def sizes(self, shape: ShapeT) -> dict[str, int]:
+        """Return the public sizes of a summary that the guarantee names: `candidates` are published."""
 
     def calibration(self) -> dict[str, int | float | str | None]:
         """Return the noise, in units of 1 / `units` of a count, and the public numbers."""
@@ -94,21 +96,33 @@ class _OverDomain(Mechanism[FloorCounters, Release]):
         sure, more = float(self.noise.tail(cut)), float(self.noise.tail(cut - 1))
         return cut, (wanted - sure) / (more - sure)
 
-    def draw(self, shape: FloorCounters, bits: Bits) -> Release:
+    def draw(self, shape: ShapeT, bits: Bits) -> Release:
         """Publish the largest noisy counts, rounded to whole ones, that are at least 1."""
-        counted = shape.keys, self.lower_estimates(shape)
-        places, noisy = largest(self.domain, counted, self.noise.exact_epsilon, shape.candidates, bits)
+        counted, sizes = self.lower_estimates(shape), self.sizes(shape)
+        rows = sizes["candidates"]
+        places, noisy = largest(self.domain, counted, self.noise.exact_epsilon, rows, bits)
         counts = (2 * noisy + self.units) // (2 * self.units)  # to the nearest whole count
         kept = counts >= 1
         size, longest = self.domain.size, self.public.max_events
-        sizes = {"domain_size": size, "candidates": shape.candidates, "max_events": longest}
         left_out = self.public.largest_floor
         error = PureError(self.noise, size, left_out, units=self.units, domain=self.domain)
-        guarantee = self.guarantee(shape.unit, **sizes)
+        unit = shape.public().unit
+        guarantee = self.guarantee(unit, domain_size=size, **sizes, max_events=longest)
         return Release.of(self.domain.keys(places[kept]), counts[kept], guarantee, error)
 
 
-class PureRelease(_OverDomain):
+class _OneStream(OverDomain[FloorCounters]):
+    """A mechanism that publishes the largest noisy counts of one stream."""
+
+    accepts = (FloorCounters,)
+    way_out = "release one SpaceSaving or MisraGries stream"
+
+    def sizes(self, shape: FloorCounters) -> dict[str, int]:
+        """Return the size of the sketch."""
+        return {"candidates": shape.candidates}
+
+
+class PureRelease(_OneStream):
     """The largest noisy counts of a domain, after the reduction of Lebeda and Tětek 2023, Algorithm 3, in
     units of 1/(k+1).
 
@@ -133,16 +147,14 @@ class PureRelease(_OverDomain):
 
     def calibrate(self) -> None:
         """Set the noise of each reduced count, and the unit in which these are whole numbers."""
-        size = self.needed("candidates")
-        self.noise = DiscreteLaplace.shared(self.budget.epsilon, 2 * size - 1, f"units of {size} counters")
-        self.units = size + 1
+        self.noise, self.units = reduced_noise(self.budget, self.needed("candidates"))
 
-    def lower_estimates(self, shape: FloorCounters) -> Counts:
+    def lower_estimates(self, shape: FloorCounters) -> tuple[pa.Array, Counts]:
         """Return the reduced counts."""
-        return reduced(shape)
+        return shape.keys, reduced(shape)
 
 
-class BoundedPureRelease(_OverDomain):
+class BoundedPureRelease(_OneStream):
     """The largest noisy counts of a domain above the largest floor a public length allows.
 
     Theorem: epsilon-DP (delta = 0) for streams of at most max_events events.
@@ -171,9 +183,15 @@ class BoundedPureRelease(_OverDomain):
         """The largest floor that the public length allows."""
         return self.needed("largest_floor")
 
-    def lower_estimates(self, shape: FloorCounters) -> Counts:
+    def lower_estimates(self, shape: FloorCounters) -> tuple[pa.Array, Counts]:
         """Return what the counts have above the largest floor."""
-        return np.maximum(shape.counts - self.public_floor, 0)
+        return shape.keys, np.maximum(shape.counts - self.public_floor, 0)
+
+
+def reduced_noise(budget: Budget, candidates: int) -> tuple[DiscreteLaplace, int]:
+    """Return the noise of the reduced counts of k candidates, and k + 1: they are in units of 1 / (k + 1)."""
+    words = f"units of {candidates} counters"
+    return DiscreteLaplace.shared(budget.epsilon, 2 * candidates - 1, words), candidates + 1
 
 
 def reduced(shape: FloorCounters) -> Counts:
