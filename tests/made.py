@@ -152,6 +152,13 @@ MAKERS = {
     "sample, tokens": _tokens,
     "sample, table": lambda: hc.sample(KEYS, probabilities=[0.0, 0.1, 0.5], **BUDGET),
     "sanitise": _sanitised,
+    "sized-sample": lambda: hc.sample(KEYS, size=100, **BUDGET),
+    "sized-sample, tokens": lambda: hc.sample(
+        KEYS, size=100, scheme="ppswor", power=0.5, tokens=3, total_share=0.2, **BUDGET
+    ),
+    "sized-sample, users": lambda: hc.sample(
+        USERS, column="key", user="user", max_keys=4, size=100, keys_only=True, **BUDGET
+    ),
     "noisy-cells": lambda: hc.oracle(KEYS, kind="count-sketch", width=64, depth=5, **BUDGET),
     "noisy-cells, users": lambda: hc.oracle(
         USERS, column="key", user="user", max_keys=4, width=64, depth=3, **BUDGET

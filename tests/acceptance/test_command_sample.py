@@ -60,7 +60,14 @@ def test_table(run):
         ((), "Give either --rate, or --size, or --probabilities, got none.\n"),
         (("--rate", "0"), "--rate must be a finite number above 0, got 0.0.\n"),
         (("--rate", "0.1", "--power", "2.5"), "--power must lie between 0 and 2, got 2.5.\n"),
-        (("--size", "9"), "--size needs --max-events, a public bound that turns it into a rate, got None.\n"),
+        (
+            ("--size", "9", "--total-share", "2"),
+            "--total-share must be strictly between 0 and 1, got 2.0.\n",
+        ),
+        (
+            ("--rate", "0.1", "--total-share", "0.1"),
+            "--total-share needs --size, without --max-events: it is what a noisy total takes of epsilon.\n",
+        ),
         (("--rate", "0.1", "--scheme", "x"), "--scheme must be one of pps, ppswor, got x.\n"),
     ],
 )

@@ -68,8 +68,8 @@ def test_the_command_line_lists_no_entry_itself(table):
 
 
 def test_choices_are_entries_of_their_tables():
-    from hushcount.jobs.sample import SCHEMES
     from hushcount.keys.plain import ON_BAD
+    from hushcount.mechanisms.sampling.sized import SCHEMES
 
     assert choices.FORMATS is FORMATS
     assert set(choices.KINDS) | set(choices.CELLS) <= set(KINDS)

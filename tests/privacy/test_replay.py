@@ -26,6 +26,7 @@ from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES
 from hushcount.mechanisms.registry import EVERY_MECHANISM, MECHANISMS, PURE, prepare
 from hushcount.mechanisms.sampling.schemes import Ppswor
+from hushcount.mechanisms.sampling.sized import WantedSize
 from hushcount.mechanisms.total import WithTotal
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, Budget
@@ -86,6 +87,8 @@ def shape_of(name, stream, unit):
         counts.unit = unit
         sample = hc.WeightedSample.of(counts, Ppswor(0.05), SeededBits(1))
         return SampledCounts(lambda: (sample.keys, sample.counts), sample.scheme, unit)
+    if name == "sized-sample":
+        return WithTotal(shape_of("sample", stream, unit), len(stream))
     if name == "total":
         return WithTotal(shape_of("floor", stream, unit), len(stream))
     with seeded(1):
@@ -145,6 +148,8 @@ def release(name, shape, bits):
         mechanism = GroupRelease(budget, public, MECHANISMS["floor"])
     elif name == "chosen-bound":  # which bound is chosen is noise too
         mechanism = EVERY_MECHANISM[name](budget, public, 4)
+    elif name == "sized-sample":  # the total that sets the rate is noise too
+        mechanism = EVERY_MECHANISM[name](budget, public, WantedSize(4), 40)
     elif name.startswith("sample") or name == "keys-events":
         mechanism = EVERY_MECHANISM[name](budget, public, Ppswor(0.05))
     else:

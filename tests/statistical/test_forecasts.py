@@ -19,6 +19,8 @@ from hushcount.mechanisms.registry import EVERY_MECHANISM, MECHANISMS, prepare
 from hushcount.mechanisms.sampling.existing import SanitisedSample
 from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
 from hushcount.mechanisms.sampling.schemes import Pps
+from hushcount.mechanisms.sampling.sized import SizedSample, WantedSize
+from hushcount.mechanisms.total import WithTotal
 from hushcount.privacy import EVENT, USER, Budget
 from hushcount.shapes import (
     FloorCounters,
@@ -182,6 +184,10 @@ def sampled(counts):
     return SampledCounts(take, scheme)
 
 
+def with_total(counts):
+    return WithTotal(histogram(counts), int(counts.sum()))
+
+
 def most_likely(release):
     return dict(zip(release.keys.column(0).to_pylist(), release.table["count"].to_pylist(), strict=True))
 
@@ -209,6 +215,9 @@ SPECIAL = {
     "sanitise": lambda: Row(
         SanitisedSample(BUDGET, sampled(np.ones(KEYS, int)).public()), sampled, read=most_likely
     ),
+    "sized-sample": lambda: Row(
+        SizedSample(BUDGET, Public(), WantedSize(50), 1000), with_total, read=most_likely
+    ),
     "sample-keys": lambda: Row(
         PrivateSampleKeys(BUDGET, Public(), Pps(0.05, 1.0)),
         histogram,
@@ -222,7 +231,7 @@ SPECIAL = {
 def drawn(row, counts):
     """What each of many releases publishes, by key."""
     bits = SeededBits(5)
-    runs = RUNS // 4 if row.shape in (histogram, sampled) else RUNS  # whose keys share no noise
+    runs = RUNS // 4 if row.shape in (histogram, sampled, with_total) else RUNS  # whose keys share no noise
     shape = row.shape(np.asarray(counts, np.int64))
     return [row.read(row.mechanism.release(shape, bits)) for _ in range(runs)]
 

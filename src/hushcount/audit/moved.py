@@ -9,7 +9,7 @@ many keys and for cells it is exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import reduce
 from itertools import combinations_with_replacement, pairwise, permutations, product
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from hushcount.audit.laws import LawPair
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
 from hushcount.mechanisms.keys.calibration import KeyRound
+from hushcount.mechanisms.sampling.rows import SampleRows
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
 
@@ -199,6 +200,34 @@ def total_divergence(table: LawPair, noise: DiscreteLaplace, epsilon: float, mov
     values = np.arange(-span - moved, span + moved + 1)
     total = np.asarray(noise.pmf(values - moved)), np.asarray(noise.pmf(values))
     return laws.hockey_stick(laws.together([table, laws.merged(total)]), epsilon)
+
+
+def steered_divergences(
+    table: Callable[[int], LawPair], noise: DiscreteLaplace, epsilon: float, totals: tuple[int, int]
+) -> tuple[float, float]:
+    """Return the divergences, both ways, of a noisy total of at least 1 with a table that it steers."""
+    span = noise.two_sided(1e-15)
+    values = np.arange(1, max(totals) + span + 1)
+    sides = [np.array(noise.pmf(values - total)) for total in totals]
+    for side, total in zip(sides, totals, strict=True):
+        side[0] = 1 - float(noise.tail(2 - total))  # all that is below 1 too
+    more, less = 0.0, 0.0
+    for value, one, other in zip(values.tolist(), *sides, strict=True):
+        p, q = table(value)
+        more += float(np.maximum(one * p - math.exp(epsilon) * other * q, 0).sum())
+        less += float(np.maximum(other * q - math.exp(epsilon) * one * p, 0).sum())
+    return more, less
+
+
+def row_pair(rows: SampleRows, count: int, *, keys_only: bool = False) -> LawPair:
+    """Return what a sample publishes of a key of this count, and of one less."""
+    if keys_only:
+        shown = [mass / rows.grid.whole for mass in rows.reporting(count - 1, count)]
+        return np.array([1 - shown[1], shown[1]]), np.array([1 - shown[0], shown[0]])
+    found = [rows.row(each) for each in (count, count - 1)]
+    outputs = sorted({*found[0], *found[1]})
+    one, other = (np.array([row.get(value, 0) / rows.grid.whole for value in outputs]) for row in found)
+    return one, other
 
 
 def geometric_pair(law: TruncatedGeometricNoise, count: int) -> LawPair:

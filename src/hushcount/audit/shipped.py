@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import product
 from typing import Any
 
 from hushcount.audit import cases, laws
 from hushcount.audit.cases import Spent, noisy
-from hushcount.audit.laws import NoisyThreshold
-from hushcount.audit.moved import Halves, divergences, geometric_pair, total_divergence
+from hushcount.audit.laws import LawPair, NoisyThreshold
+from hushcount.audit.moved import (
+    Halves,
+    divergences,
+    geometric_pair,
+    row_pair,
+    steered_divergences,
+    total_divergence,
+)
 from hushcount.ldp.registry import CAMPAIGNS
 from hushcount.ldp.wire.encodings import Integers
 from hushcount.mechanisms.base import Mechanism
@@ -24,6 +32,7 @@ from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.mechanisms.linear.envelope import CountMinEnvelope, CountSketchEnvelope
 from hushcount.mechanisms.registry import EVERY_MECHANISM, PURE
 from hushcount.mechanisms.sampling.schemes import Ppswor
+from hushcount.mechanisms.sampling.sized import SizedSample, WantedSize
 from hushcount.mechanisms.total import TotalRelease
 from hushcount.privacy import EVENT, USER, Budget, unwarned
 from hushcount.registry import Registry
@@ -38,6 +47,7 @@ SKETCH = Public(candidates=5, parts=10, max_events=70)
 TOGETHER = Public(moved=MOVED)
 SETS = Public(moved=100)
 PAIR = Public(candidates=2, moved=2)
+SIZED = WantedSize(40, share=0.5)
 SAMPLED = Public(scheme=Ppswor(0.3))
 TREE = Public(height=HEIGHT)
 RANKED = Public(unit=USER, moved=256)
@@ -219,6 +229,19 @@ def _total(mechanism: TotalRelease) -> Iterator[Spent]:
             yield Spent(spent, f"{keys} keys of count {count}, or one less, and the total")
 
 
+def _sized(mechanism: SizedSample) -> Iterator[Spent]:
+    """A key that is new or of some count, beside others, and the total that sets the rate."""
+    at = cache(lambda total: type(mechanism)(mechanism.budget, mechanism.public, SIZED, total).sample.rows)
+    for count, others in product((1, 2, 10, 20, 40), (0, 50)):
+        total, epsilon = count + others, mechanism.budget.epsilon
+
+        def table(drawn: int, count: int = count) -> LawPair:
+            return row_pair(at(drawn), count)
+
+        for spent in steered_divergences(table, mechanism.noise, epsilon, (total, total - 1)):
+            yield Spent(spent, f"a key of count {count}, or one less, beside {others} events, and the total")
+
+
 Cases = Callable[[Any], Iterator[Spent]]
 # Of each mechanism the public numbers (and whatever else it is made of), and what yields all that it spends.
 CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
@@ -234,6 +257,7 @@ CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
     "public-floor": ((SKETCH,), lambda own: cases.geometric(own.noise, own.budget)),
     "sample": ((Public(),), lambda own: cases.sampled_rows(own.rows, own.budget)),
     "sample-keys": ((Public(),), _sampled_keys),
+    "sized-sample": ((Public(), SIZED), _sized),
     "sanitise": ((SAMPLED,), lambda own: cases.sampled_rows(own.rows, own.budget)),
     "gaussian": ((TOGETHER,), _many_keys),
     "correlated": ((PAIR,), _correlated),

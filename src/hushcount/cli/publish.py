@@ -85,7 +85,8 @@ LEVEL_COUNTERS = options.whole("--counters K", "Streaming: counters kept for eac
 PLOT = options.text("--plot PATH", "Also draw the tree: an icicle as .svg.")
 DRAW = (
     options.real("--rate R", "Sampling rate; --scheme says what it means."),
-    options.whole("--size N", "Sample at most about N keys; needs --max-events, a public bound."),
+    options.whole("--size N", "Sample at most about N keys, by --max-events or else by a noisy total."),
+    options.real("--total-share S", "Share of --epsilon that the noisy total for --size takes (0.05)."),
     options.text("--probabilities PATH", "Or a file with a probability for each count, by line."),
     options.whole(
         "--tokens T", "Divide every sanitised count into T, which keeps more of their order.", default=1

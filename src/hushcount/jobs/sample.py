@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
-from hushcount.errors import DataError, ParameterError
+from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.checkpoints import Origin
 from hushcount.jobs.exact import CountsOnDisk, ExactAsk, SumsInMemory
 from hushcount.jobs.request import Progress, Request, kept_counts, kept_sentence
 from hushcount.jobs.run import Releasing, Running
+from hushcount.jobs.samples.settings import SampleSettings
 from hushcount.jobs.samples.sketched import is_sketch, sample_sketch
-from hushcount.jobs.settings import ReleaseSettings, taken
+from hushcount.jobs.settings import taken
 from hushcount.jobs.trust.dry_run import run_or_rehearse
 from hushcount.jobs.users import UserSettings
 from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
-from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
-from hushcount.mechanisms.sampling.schemes import Pps, Ppswor, Scheme, rate_for_size
+from hushcount.mechanisms.sampling.sized import WantedSize
 from hushcount.mechanisms.sampling.tabled import SamplingTable
-from hushcount.privacy import Budget, check_delta, unwarned
 from hushcount.releases.accuracy import Counted
 from hushcount.releases.key_list import KEYS_ONLY
 from hushcount.releases.release import Release
-from hushcount.shapes import Public, Sketch
+from hushcount.shapes import Shape, Sketch
 from hushcount.sketches.exact import Exact
-
-LONGEST_FILE = 1 << 24  # characters of a list of probabilities
-SCHEMES: dict[str, type[Pps] | type[Ppswor]] = {"pps": Pps, "ppswor": Ppswor}
 
 
 def sample(
@@ -43,6 +38,7 @@ def sample(
     column: str | Sequence[str] | None = None,
     rate: float | None = None,
     size: int | None = None,
+    total_share: float | None = None,
     power: float = 1.0,
     scheme: str = "pps",
     probabilities: SamplingTable | Sequence[float] | PathLike | None = None,
@@ -98,7 +94,10 @@ def sample(
     rate : float, optional
         The sampling rate. Give one of `rate`, `size` and `probabilities`.
     size : int, optional
-        Sample at most about this many keys; `max_events` turns it into a rate.
+        Sample at most about this many keys. `max_events` turns it into a rate; without it a noisy total does,
+        which is paid for.
+    total_share : float, optional
+        With `size` and without `max_events`: the share of epsilon that the noisy total takes (0.05).
     power : float
         The power of the count, 0 to 2.
     scheme : {"pps", "ppswor"}
@@ -187,6 +186,8 @@ def sample_job(values: Mapping[str, object]) -> tuple[SampleAsk, Running]:
     if users.user is None and request.weight is not None:
         if running.checkpoint is not None:
             raise ParameterError("checkpoint cannot be combined with weight: sums are made on disk.")
+        if isinstance(settings.drawn_by, WantedSize):
+            raise ParameterError("size needs max_events with weight: a noisy total is one of events only.")
         new = partial(SumsInMemory, max_events=settings.max_events, unit=request.unit)
         return SampleAsk(request, settings, new, counted=request.counted), running
     if users.user is None:
@@ -197,76 +198,6 @@ def sample_job(values: Mapping[str, object]) -> tuple[SampleAsk, Running]:
     notes, counted = (kept_sentence(unit.rows),), kept_counts("users", unit.rows)
     new = partial(CountsOnDisk, max_events=settings.max_events, moved=unit.rows, unit=unit)
     return SampleAsk(request, settings, new, notes, counted=counted), running
-
-
-@dataclass(frozen=True, kw_only=True)
-class SampleSettings(ReleaseSettings):
-    """Budget and table of a sample, and how it is drawn."""
-
-    rate: float | None = None
-    size: int | None = None
-    power: float = 1.0
-    scheme: str = "pps"
-    probabilities: SamplingTable | Sequence[float] | PathLike | None = None
-    tokens: int = 1
-    keys_only: bool = False
-    drawn_by: Scheme = field(init=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        given = [name for name in ("rate", "size", "probabilities") if getattr(self, name) is not None]
-        if len(given) != 1:
-            got = "several" if given else "none"
-            raise ParameterError(f"Give either rate, or size, or probabilities, got {got}.")
-        if self.keys_only and (self.plot is not None or self.tokens != 1):
-            raise ParameterError("keys_only publishes no counts, so it needs neither plot nor tokens.")
-        if self.probabilities is not None:
-            object.__setattr__(self, "drawn_by", table_of(self.probabilities))
-            return
-        scheme = make_scheme(self.scheme, self.rate, self.size, self.power, self.max_events)
-        object.__setattr__(self, "drawn_by", scheme)
-
-    def calibrated(self, public: Public) -> Releasing[Release]:
-        """Return the mechanism that draws the sample, or raise."""
-        public = public.within(self.max_events)
-        if self.keys_only:
-            return PrivateSampleKeys(self.budget, public, self.drawn_by)
-        return PrivateSample(self.budget, public, self.drawn_by, self.tokens)
-
-    def spent(self) -> Budget:
-        """Return what the sample spends: there is none with delta = 0."""
-        return unwarned(self.loss, check_delta(self.delta))
-
-
-def make_scheme(
-    scheme: str, rate: float | None, size: int | None, power: float, max_events: int | None
-) -> Scheme:
-    """Return the sampling scheme asked for; a size becomes a rate by public numbers alone."""
-    if scheme not in SCHEMES:
-        raise ParameterError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme}.")
-    if rate is not None:
-        return SCHEMES[scheme](rate, power)
-    if max_events is None:
-        raise ParameterError("size needs max_events, a public bound that turns it into a rate, got None.")
-    return SCHEMES[scheme](rate_for_size(size or 0, power, max_events), power)
-
-
-def table_of(given: SamplingTable | Sequence[float] | PathLike) -> SamplingTable:
-    """Return a table as it is, of a sequence, or of a file with one probability on each line."""
-    if isinstance(given, SamplingTable):
-        return given
-    if not isinstance(given, str | os.PathLike):
-        return SamplingTable(tuple(given))
-    try:
-        with open(given, encoding="utf-8") as file:
-            lines = [line.strip() for line in file.read(LONGEST_FILE).splitlines()]
-    except (OSError, UnicodeDecodeError):
-        raise DataError(f"{os.fspath(given)} cannot be read as a list of probabilities.") from None
-    try:
-        listed = [float(line) for line in lines if line]
-    except ValueError:
-        raise DataError(f"{os.fspath(given)} must hold one probability on each line.") from None
-    return SamplingTable(tuple(listed))
 
 
 @dataclass(frozen=True)
@@ -280,6 +211,10 @@ class SampleAsk(ExactAsk):
         """Return the sketch, and the mechanism that draws the sample."""
         sketch = self.new()
         return sketch, self.settings.calibrated(sketch.public())
+
+    def summary(self, shape: Shape, sketch: Sketch) -> Shape:
+        """Return the counts, with the number of all that was counted if that sets the rate."""
+        return self.settings.summary(shape, sketch.total)
 
     def described(self) -> tuple[tuple[str, ...], Counted]:
         """Return the notes, and what a count is a number of."""

@@ -18,6 +18,7 @@ from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.mechanisms.hierarchy.users import NodeRelease
 from hushcount.mechanisms.histograms.chosen import ChosenBound, RankedCounts
 from hushcount.mechanisms.sampling.sample import Sampling
+from hushcount.mechanisms.sampling.sized import SizedSample
 from hushcount.mechanisms.total import TotalRelease, WithTotal
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.shapes import Shape
@@ -32,6 +33,10 @@ def recipe_of(mechanism: Mechanism[Shape, object], shape: Shape) -> Recipe:
     if isinstance(mechanism, TotalRelease) and isinstance(shape, WithTotal):  # told by its share
         whole = {"epsilon": mechanism.budget.epsilon, "other_share": mechanism.share}
         return _recipe(cast("Mechanism[Shape, object]", mechanism.table), shape.summary) | whole
+    if isinstance(mechanism, SizedSample) and isinstance(shape, WithTotal):
+        wanted = {**mechanism.wanted.fields(), "total": mechanism.total}
+        wanted["total_share"] = wanted.pop("share")
+        return _recipe(cast("Mechanism[Shape, object]", mechanism), shape.summary) | wanted
     return _recipe(mechanism, shape)
 
 

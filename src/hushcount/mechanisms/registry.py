@@ -45,6 +45,7 @@ _OTHERS = {
     "hierarchy-users": "hushcount.mechanisms.hierarchy.users:NodeRelease",
     "sample": "hushcount.mechanisms.sampling.sample:PrivateSample",
     "sample-keys": "hushcount.mechanisms.sampling.sample:PrivateSampleKeys",
+    "sized-sample": "hushcount.mechanisms.sampling.sized:SizedSample",
     "keys-events": "hushcount.mechanisms.keys.selection:EventKeys",
     "keys-steered": "hushcount.mechanisms.keys.selection:SteeredSelection",
     "keys-sips": "hushcount.mechanisms.keys.selection:KeySips",

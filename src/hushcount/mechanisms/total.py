@@ -145,15 +145,20 @@ def _refuse_rho(budget: Budget) -> None:
         )
 
 
-def total_noise(budget: Budget, share: float, rows: int) -> DiscreteLaplace:
-    """Return the noise of a total that one unit changes by at most `rows`, or raise."""
+def total_noise(
+    budget: Budget, share: float, rows: int, asked: tuple[str, str] = ("other", "other_share")
+) -> DiscreteLaplace:
+    """Return the noise of a total that one unit changes by at most `rows`, or raise.
+
+    `asked` has the options that ask for the total and for its share.
+    """
     _refuse_rho(budget)
     each = _part(budget, share) / rows
     if each < Fraction(LEAST_EPSILON):
         least = rows * Fraction(LEAST_EPSILON)
         if share < SHARE and least < typed(budget.epsilon) * typed(SHARE):
             smallest = float(least / typed(budget.epsilon))
-            raise ParameterError(f"other_share must be at least {smallest:.3g} here, got {share:g}.")
+            raise ParameterError(f"{asked[1]} must be at least {smallest:.3g} here, got {share:g}.")
         needed = float(least / typed(max(share, SHARE)))
-        raise ParameterError(f"other needs an epsilon of at least {needed:g}, got {budget.epsilon:g}.")
+        raise ParameterError(f"{asked[0]} needs an epsilon of at least {needed:g}, got {budget.epsilon:g}.")
     return DiscreteLaplace(each)

@@ -6,8 +6,7 @@ import pytest
 
 import hushcount as hc
 from hushcount.errors import DataError, ParameterError
-from hushcount.jobs.sample import make_scheme
-from hushcount.mechanisms.sampling.schemes import Pps, Ppswor
+from hushcount.mechanisms.sampling.schemes import Pps
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-12}
 KEYS = ["tea"] * 9000 + ["milk"] * 6000 + [f"rare{i}" for i in range(50)]
@@ -82,9 +81,46 @@ def test_counters_above_a_public_floor():
     assert all(low <= count <= high for low, count, high in zip(lower, (9000, 6000), upper, strict=True))
 
 
-def test_schemes():
-    assert make_scheme("pps", 0.5, None, 1.0, None) == Pps(0.5)
-    assert make_scheme("ppswor", None, 10, 2.0, 100) == Ppswor(1e-3, 2.0)
+def test_a_noisy_total_sets_the_rate():
+    release = hc.sample(KEYS * 10, size=100, epsilon=1.0, delta=1e-6, total_share=0.5)
+    stated = release.guarantee.parameters
+    assert abs(stated["total"] - len(KEYS) * 10) < 60  # discrete Laplace noise of scale 2
+    assert stated["scheme"] == Pps(min(1, 100 / stated["total"])).name
+    assert (stated["size"], stated["total_share"]) == (100, 0.5)
+    assert stated["total_noise"] == "discrete Laplace of scale 2"
+    assert release.notes[0] == (
+        f"The sampling rate follows from a noisy total of {stated['total']:,}, which took 0.5 of epsilon and"
+        " lies at most 6 from the truth with confidence 0.95."
+    )
+
+
+def test_a_noisy_total_of_a_sketch_and_of_users_sets_the_rate():
+    counts = hc.Exact()
+    counts.update(KEYS)
+    stated = hc.sample(counts, size=100, epsilon=1.0, delta=1e-6, total_share=0.5).guarantee.parameters
+    assert abs(stated["total"] - len(KEYS)) < 60
+    rows = {"user": [place // 3 for place in range(6000)], "key": [f"k{place % 3}" for place in range(6000)]}
+    told = hc.sample(
+        pa.table(rows), column="key", user="user", max_keys=2, size=10, epsilon=1.0, delta=1e-6
+    ).guarantee
+    assert told.parameters["total_noise"] == "discrete Laplace of scale 40"
+    assert abs(told.parameters["total"] - 4000) < 1200
+    assert (told.epsilon, told.delta, told.parameters["max_keys"]) == (1.0, 1e-6, 2)
+
+
+def test_a_noisy_total_is_one_charge_of_the_ledger(tmp_path):
+    ledger = hc.Ledger(tmp_path / "spent.db")
+    ledger.init("shop", epsilon=3, delta=1e-5)
+    hc.sample(KEYS, size=100, epsilon=1.0, delta=1e-6, ledger=ledger, dataset="shop", run_id="monday")
+    shown = ledger.show("shop")[0]
+    assert float(shown["spent"]["epsilon"]) == 1.0
+    assert float(shown["spent"]["delta"]) == 1e-6
+
+
+def test_weights_need_a_public_bound_for_a_size():
+    with pytest.raises(ParameterError) as caught:
+        hc.sample("none.csv", column="key", weight="bytes", max_weight=3, size=5, epsilon=1.0, delta=1e-6)
+    assert str(caught.value) == ("size needs max_events with weight: a noisy total is one of events only.")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +133,16 @@ def test_schemes():
         ({"rate": 0.1, "power": 3}, "power must lie between 0 and 2, got 3."),
         ({"rate": 0.1, "power": -0.1}, "power must lie between 0 and 2, got -0.1."),
         ({"rate": 0.1, "scheme": "best"}, "scheme must be one of pps, ppswor, got best."),
-        ({"size": 5}, "size needs max_events, a public bound that turns it into a rate, got None."),
+        ({"size": 0}, "size must be at least 1, got 0."),
+        ({"size": 5, "total_share": 1}, "total_share must be strictly between 0 and 1, got 1."),
+        (
+            {"size": 5, "total_share": 0.1, "max_events": 5},
+            "total_share needs size, without max_events: it is what a noisy total takes of epsilon.",
+        ),
+        (
+            {"rate": 0.1, "total_share": 0.1},
+            "total_share needs size, without max_events: it is what a noisy total takes of epsilon.",
+        ),
         ({"size": 0, "max_events": 5}, "size must be at least 1, got 0."),
         ({"rate": 0.1, "delta": 0}, "delta must be strictly between 0 and 1, got 0."),
         (

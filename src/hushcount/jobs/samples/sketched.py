@@ -12,6 +12,7 @@ from hushcount.files.container import MAGIC
 from hushcount.jobs.checkpoints import NOWHERE, Origin
 from hushcount.jobs.release import Released, shape_of
 from hushcount.jobs.request import kept_counts
+from hushcount.jobs.samples.settings import SampleSettings
 from hushcount.jobs.settings import ReleaseSettings, taken
 from hushcount.jobs.sketch_files import open_sketches
 from hushcount.jobs.trust.spending import Spending
@@ -24,15 +25,14 @@ from hushcount.sketches.base import SavedSketch
 
 if TYPE_CHECKING:
     from hushcount.accounting.runs import RunPlan
-    from hushcount.jobs.sample import SampleSettings
     from hushcount.jobs.trust.dry_run import DryRun
     from hushcount.mechanisms.base import Calibrated
     from hushcount.releases.release import Release
-    from hushcount.shapes import Sketch
+    from hushcount.shapes import Histogram, Sketch
 
 # How data are read, which says nothing about a sketch.
 READING = ("column", "user", "max_keys", "format", "sql", "checkpoint", "window", "time", "time_zone")
-DRAWING = ("rate", "size", "probabilities")
+DRAWING = ("rate", "size", "total_share", "probabilities")
 COUNTED = "keys_only and tokens cannot be combined with a sample: its counts are sanitised as they are."
 
 
@@ -68,8 +68,6 @@ def _published(asked: Released, drawn: Release, origin: Origin) -> Release:
 
 def _opened(values: Mapping[str, object]) -> tuple[Released, Origin]:
     """Return what is about to be released, and where it came from."""
-    from hushcount.jobs.sample import SampleSettings
-
     data = values["data"]
     plain = taken(ReleaseSettings, values)
     if isinstance(data, str | os.PathLike):
@@ -85,7 +83,10 @@ def _opened(values: Mapping[str, object]) -> tuple[Released, Origin]:
             raise ParameterError(COUNTED)
         return found, origin
     made_of = {each.name: getattr(found, each.name) for each in fields(Released)}
-    return SampledRelease(**made_of | {"settings": taken(SampleSettings, values)}), origin
+    PrivateSample.check_kind(type(found.shape))
+    settings, total = taken(SampleSettings, values), int(cast("Histogram", found.shape).counts.sum())
+    shape = settings.summary(found.shape, total)
+    return SampledRelease(**made_of | {"settings": settings, "shape": shape}), origin
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,6 @@ class SampledRelease(Released):
 
     def mechanism(self) -> Calibrated:
         """Return the mechanism that draws the sample, or raise."""
-        PrivateSample.check_kind(type(self.shape))
         return cast("Calibrated", self.settings.calibrated(self.shape.public()))
 
     def planned(self, mechanism: Calibrated, spending: Spending) -> RunPlan | None:

@@ -21,6 +21,7 @@ from hushcount.keys.row_hash import RowHash
 from hushcount.mechanisms.base import Mechanism
 from hushcount.mechanisms.histograms.chosen import LARGEST_BOUND, WIDER, RankedCounts, bounds
 from hushcount.mechanisms.registry import EVERY_MECHANISM, MECHANISMS, prepare
+from hushcount.mechanisms.sampling.sized import SizedSample, WantedSize
 from hushcount.mechanisms.total import TotalRelease, WithTotal
 from hushcount.noise.bits import system_bits
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, Budget, PrivacyUnit
@@ -63,7 +64,8 @@ def rehearsed(recipe: Recipe) -> Stored:
 
 def _totalled(recipe: Recipe, shape: Shape) -> Shape:
     """Return a summary with its total, if a release of it has one."""
-    return WithTotal(shape, 0) if "other_share" in recipe else shape
+    sized = recipe["mechanism"] == SizedSample.name
+    return WithTotal(shape, 0) if sized or "other_share" in recipe else shape
 
 
 def _calibrated(recipe: Recipe, public: Public) -> AnyMechanism:
@@ -76,10 +78,13 @@ def _calibrated(recipe: Recipe, public: Public) -> AnyMechanism:
     if "rho" in recipe:
         budget = zcdp_budget(float_from(recipe["rho"]), delta)
     if "other_share" in recipe:
-        total = TotalRelease(budget, public, name, float_from(recipe["other_share"]))
-        return cast("AnyMechanism", total)
+        share = float_from(recipe["other_share"])
+        return cast("AnyMechanism", TotalRelease(budget, public, name, share))
     if name in MECHANISMS:
         return cast("AnyMechanism", prepare(name, budget, public))
+    if name == SizedSample.name:
+        total = whole_from(recipe["total"], 1)
+        return cast("AnyMechanism", SizedSample(budget, public, _wanted(recipe), total))
     own: dict[str, object] = {}
     if "max_keys" in recipe:
         own["chosen"] = whole_from(recipe["max_keys"], 1)
@@ -90,6 +95,18 @@ def _calibrated(recipe: Recipe, public: Public) -> AnyMechanism:
     if "scheme" in recipe:
         own = {"scheme": model_from(recipe["scheme"], SCHEMES), "tokens": whole_from(recipe["tokens"], 1)}
     return EVERY_MECHANISM[name](budget, public, **own)
+
+
+def _wanted(recipe: Recipe) -> WantedSize:
+    """Return how many keys a recipe wants to be sampled, and how."""
+    return WantedSize(
+        whole_from(recipe["size"], 1),
+        text_from(recipe["scheme"]),
+        float_from(recipe["power"]),
+        float_from(recipe["total_share"]),
+        whole_from(recipe["tokens"], 1),
+        flag_from(recipe["keys_only"]),
+    )
 
 
 def _domain(recipe: Recipe, sizes: Public) -> Domain | None:

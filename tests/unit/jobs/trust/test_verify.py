@@ -55,6 +55,7 @@ MORE = {
     "users, at least": {"made.recipe.rows"},
     "noisy-cells, Laplace": {"made.recipe.delta"},
     "sample-keys": {"made.recipe.tokens", "keys.values.#"},
+    "sized-sample, users": {"made.recipe.tokens", "keys.values.#"},
     "keys-events": {"made.recipe.tokens", "keys.values.#"},
 }
 PARTY = {"counted", "noun", *FREE}
