@@ -118,6 +118,15 @@ class MissingError(Protocol):
         ...
 
 
+@runtime_checkable
+class FindingError(Protocol):
+    """An error model of a search, which may miss a key."""
+
+    def found_from(self, probability: float) -> int | None:
+        """Return the count from which on a key is found with this probability; None if unknown."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class NoCounts:
     """The error model of keys without counts: there is nothing to bound; `said` are its sentences."""
@@ -248,6 +257,8 @@ def smallest_reliable(release: Release, probability: float) -> int | None:
     if not 0.5 < probability < 1:
         raise ParameterError(f"probability must be strictly between 0.5 and 1, got {probability}.")
     least, error = _threshold(release), release.error
+    if isinstance(error, FindingError):
+        return error.found_from(probability)
     if least is None:
         return _first_count(error.distribution, probability) if isinstance(error, SanitisedError) else None
     if isinstance(error, WithholdingError):

@@ -15,6 +15,7 @@ from hushcount.releases.accuracy import (
     Accuracy,
     Counted,
     ErrorModel,
+    FindingError,
     FullFromError,
     RowErrorModel,
     TogetherError,
@@ -186,7 +187,9 @@ class Release(Published):
         from hushcount.releases.other import unpublished_at_most
 
         checked = check_confidence(confidence)
-        told = checked > 0.5 and not isinstance(self.error, RowErrorModel)
+        told = checked > 0.5 and (
+            isinstance(self.error, FindingError) or not isinstance(self.error, RowErrorModel)
+        )
         published_from = self.smallest_reliable(checked) if told else None
         missing = unpublished_at_most(self, checked)
         apart = not isinstance(self.error, TogetherError)

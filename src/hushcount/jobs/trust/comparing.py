@@ -7,7 +7,8 @@ from typing import cast
 
 import numpy as np
 
-from hushcount.ldp.server.decoding import LocalError, guarantee_of, recipe_of
+from hushcount.ldp.server.decoding import guarantee_of, recipe_of
+from hushcount.ldp.server.local_error import LocalError
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.privacy import Guarantee
 from hushcount.releases.oracle import Oracle

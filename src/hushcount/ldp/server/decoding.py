@@ -7,20 +7,19 @@ the local model.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hushcount.compiled.arrays import Counts, Floats
+from hushcount.compiled.arrays import Floats
 from hushcount.errors import ManifestError, ParameterError
 from hushcount.ldp import registry
+from hushcount.ldp.server.local_error import ErrorOfCounts, LocalError, Step
 from hushcount.ldp.server.tallies import QuestionTallies
 from hushcount.ldp.wire.encodings import Bytes, Encoding, Integers, Item
 from hushcount.ldp.wire.manifest import LARGEST_INTEGER, THRESHOLD, Manifest
-from hushcount.ldp.wire.response import ResponseDistribution
 from hushcount.privacy import LOCAL_USER, Guarantee
 from hushcount.releases.made import Made
 from hushcount.releases.release import Release
@@ -37,10 +36,6 @@ MOST_LISTED = 1 << 24  # candidates, of 64 bytes each while they are listed
 MOST_LOOKUPS = 1 << 32  # of cells, while heavy items are looked for: about a minute
 
 PROOF = "docs/proofs/ldp.md"
-NEAR_THRESHOLD = (
-    "Counts just above the threshold are biased upward: of the items near it, those are published whose noise"
-    " was upward."
-)
 ASSUMPTIONS = (
     "every client answers a campaign once, and draws its responses from a secure generator",
     "nonces do not depend on items",
@@ -56,28 +51,6 @@ class Collected:
     groups: tuple[tuple[QuestionTallies, ...], ...]
 
 
-class ErrorOfCounts(Protocol):
-    """The distribution of an estimate's error, as a function of the count alone."""
-
-    @property
-    def response(self) -> ResponseDistribution:
-        """The distribution of a client's response."""
-        ...
-
-    @property
-    def users(self) -> int:
-        """The number of users whose reports were counted."""
-        ...
-
-    def deviation(self, counts: Floats) -> Floats:
-        """Return the standard deviation of the estimate of each count."""
-        ...
-
-    def sentences(self) -> tuple[str, ...]:
-        """Say what the standard deviation is made of."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
     """Heavy items: encoded, with estimates, their error and the threshold they were accepted at."""
@@ -87,6 +60,7 @@ class Found:
     error: ErrorOfCounts
     threshold: float
     notes: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()  # that an item has to pass, if it is known how surely it does
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,56 +131,14 @@ def limit_of(collected: Collected, threshold: float | None) -> float:
     return float(named)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalError:
-    """Normal estimates of counts, with a standard deviation that depends on the count alone."""
-
-    error: ErrorOfCounts
-    largest: float  # published count
-    rows: int
-
-    def columns(self, counts: Counts, confidence: float) -> Mapping[str, Counts]:
-        """Return the columns of a table: counts with intervals of their own, clipped at 0."""
-        half = _half(confidence) * self.error.deviation(np.asarray(counts, np.float64))
-        lower = np.maximum(np.floor(counts - half), 0).astype(np.int64)
-        upper = np.maximum(np.ceil(counts + half), 0).astype(np.int64)
-        return {"count": np.asarray(counts, np.int64), "lower": lower, "upper": upper}
-
-    def interval(self, confidence: float) -> tuple[int, int]:
-        """Return how far below and above an estimate the count of one item, chosen beforehand, may lie."""
-        error = math.ceil(_half(confidence) * self._widest())
-        return error, error
-
-    def simultaneous(self, confidence: float) -> tuple[int, int]:
-        """Return the same for all published items at once."""
-        return self.interval(1 - (1 - confidence) / max(self.rows, 1))
-
-    def sentences(self, confidence: float) -> tuple[str, ...]:
-        """Say what the intervals hold and where the error comes from."""
-        return (
-            f"With confidence {confidence:g} the true count of an item chosen before seeing the result"
-            " lies between lower and upper (normal approximation).",
-            *self.error.sentences(),
-            NEAR_THRESHOLD,
-        )
-
-    def _widest(self) -> float:
-        """Return the largest standard deviation of counts from 0 to the largest published."""
-        ends: Floats = np.array([0.0, self.largest])
-        return float(self.error.deviation(ends).max())
-
-
-def _half(confidence: float) -> float:
-    """Return the normal quantile of a two-sided interval."""
-    return -NormalDist().inv_cdf((1 - confidence) / 2)
-
-
 def release_of(collected: Collected, found: Found) -> Release:
     """Return what a decoder found as a release."""
     encoding = collected.manifest.encoding
     counts = np.maximum(np.rint(found.estimates), 0).astype(np.int64)
     largest = float(counts.max()) if len(counts) else 0.0
-    error = LocalError(found.error, largest, len(counts))
+    asked = tuple(float(step.asked) for step in found.steps) or None
+    cuts = tuple(float(step.cut) for step in found.steps) or None
+    error = LocalError(found.error, largest, len(counts), asked, cuts)
     floor = math.ceil(found.threshold)
     promise = guarantee_of(collected.manifest, collected.reports)
     recipe = recipe_of(collected.manifest, collected.reports)

@@ -262,7 +262,8 @@ def test_the_answer():
     assert release.guarantee.unit.neighbours == "any two items of one user, or an item and none"
     assert release.guarantee.parameters["reports"] == 8000
     accuracy = release.accuracy(0.95)
-    assert "biased upward" in accuracy.sentences[-1]
+    assert "biased upward" in accuracy.sentences[-2]
+    assert f"at least {accuracy.published_from:,} users hold would have been found" in accuracy.sentences[-1]
     assert accuracy.below == accuracy.above
     assert accuracy.simultaneous_below == accuracy.below
     assert upper - lower <= 2 * accuracy.below + 2

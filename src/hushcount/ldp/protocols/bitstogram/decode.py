@@ -11,6 +11,7 @@ Steps and limits: docs/ldp-bitstogram.md. Checked by: tests/acceptance/test_ldp_
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -19,9 +20,16 @@ import numpy as np
 from hushcount.compiled.arrays import Counts, Floats, Floats32, ItemWords, Mask, Signs, Words
 from hushcount.ldp._kernels import bitstogram as kernels
 from hushcount.ldp.protocols.bitstogram.evidence import Evidence, Located
-from hushcount.ldp.protocols.bitstogram.protocol import FALSE_VALUES, part_of, refuse_other_questions
+from hushcount.ldp.protocols.bitstogram.protocol import (
+    FALSE_VALUES,
+    MISSED,
+    SOFT,
+    part_of,
+    refuse_other_questions,
+)
 from hushcount.ldp.protocols.campaign import noise_reach, upper_quantile
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
+from hushcount.ldp.server.local_error import Step
 from hushcount.ldp.server.tallies import QuestionTallies, bucket_of, cut, from_words, put_on_top, to_words
 from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, encode
 from hushcount.ldp.wire.encodings import Encoding
@@ -49,7 +57,27 @@ def decode(collected: Collected, threshold: float | None) -> Found:
     words, counts = heavy_items(evidence, manifest.encoding, least)
     values = from_words(words)
     named = [place for place, value in enumerate(values) if manifest.encoding.decode(value) is not None]
-    return Found([values[place] for place in named], counts[named], evidence.error(least), least)
+    found = [values[place] for place in named]
+    return Found(found, counts[named], evidence.error(least), least, steps=_steps(evidence, least))
+
+
+def _steps(evidence: Evidence, limit: float) -> tuple[Step, ...]:
+    """Return what an item must reach in every identifying question, in the check and at the end."""
+    asked = [tallies.reports for tallies in evidence.tallies]
+    if not all(asked):
+        return ()
+    steps = []
+    for number, tallies in enumerate(evidence.tallies[:-1]):
+        deviation, coded = evidence.deviation_of(number, limit), isinstance(tallies.question, CodeBit)
+        if coded:  # the planner's, measured: a gain of SOFT deviations is as good as fewer reports
+            need = math.sqrt(5 + 3.4 * part_of(tallies.question, tallies.place.width)[1])
+            steps.append(Step(asked[number] * SOFT**2, (need - MISSED / SOFT) * deviation))
+        else:
+            cut = max(limit - SLACK * deviation, _chance(tallies.question) * deviation)
+            steps.append(Step(asked[number], cut))
+    if steps:
+        steps.append(Step(asked[-1], limit - CHECK_SLACK * evidence.deviation_of(len(asked) - 1, limit)))
+    return (*steps, Step(sum(asked), limit))
 
 
 def lookups(manifest: Manifest) -> int:

@@ -37,7 +37,7 @@ FALSE_VALUES = 0.5  # values that the list of a bucket has by chance
 CANDIDATES = 1000
 Ask = Callable[[int, int], tuple[Question, float]]  # lowest bit and length of a part to question and need
 REPORT_BYTES = 18 + 16 * 3  # of a report that the aggregator keeps, and of its nonce in the set of nonces
-_SOFT = 0.75  # a decoder gains so many standard deviations for one of the signal (section 2, measured)
+SOFT = 0.75  # a decoder gains so many standard deviations for one of the signal (section 2, measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Forecast(CampaignPlan):
         total = sum(self.plan.needs)
         for question, need in zip(self.plan.questions, self.plan.needs, strict=True):
             signal = count / self.deviation * math.sqrt(need / total)
-            slope = _SOFT if isinstance(question, CodeBit) else 1.0
+            slope = SOFT if isinstance(question, CodeBit) else 1.0
             chance *= above(slope * (math.sqrt(need) - signal) - MISSED)
         return chance
 

@@ -21,6 +21,7 @@ from hushcount.ldp.protocols.campaign import noise_reach, upper_quantile
 from hushcount.ldp.protocols.tree_hist.protocol import KEPT, MARGIN, levels_of
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.server.frequency import FrequencyOracle, peel
+from hushcount.ldp.server.local_error import Step
 from hushcount.ldp.server.tallies import QuestionTallies, to_words
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.manifest import Manifest
@@ -77,9 +78,9 @@ def decode(collected: Collected, threshold: float | None) -> Found:
     everything = count_prefixes(manifest.encoding, manifest.encoding.width)
     noise = oracle.error().of_absent * noise_reach(everything)
     limit = max(limit_of(collected, threshold), noise)
-    candidates = _Search(collected, limit).items()
-    values, estimates, error = peel(oracle, candidates, limit)
-    return Found(values, estimates, error, limit)
+    walk = _Search(collected, limit)
+    values, estimates, error = peel(oracle, walk.items(), limit)
+    return Found(values, estimates, error, limit, steps=walk.steps())
 
 
 def lookups(manifest: Manifest) -> int:
@@ -128,6 +129,21 @@ class _Search:
         found = self._whole(nodes) if self.tagged else self._children(0, nodes)
         return found.largest(MOST_ITEMS).prefixes
 
+    def steps(self) -> tuple[Step, ...]:
+        """Return what an item must reach: at each level, at all levels so far, and at the end."""
+        asked = [tally.reports for tally in self.tallies]
+        if not all(asked):
+            return ()
+        levels = len(self.tagged)
+        margins = [(reports, MARGIN) for reports in asked[:-1]] + [(asked[-1], _OWN_MARGIN)] * bool(levels)
+        margins += [(sum(asked[:end]), MARGIN) for end in range(2, levels + 1)]
+        sums = [(reports, self._cut(self.limit, reports, margin)) for reports, margin in margins]
+        if levels:
+            sums.append((asked[0], self._noise()))
+        scale = self.users / self.tallies[0].response.gain
+        steps = [Step(reports, cut * scale / reports) for reports, cut in sums]
+        return (*steps, Step(sum(asked), self.limit))
+
     def _cut(self, count: float, asked: float, deviations: float) -> int:
         """Return the sum of matches, over `asked` reports, that an item with the count hardly stays below.
 
@@ -159,7 +175,9 @@ class _Search:
         margin = MARGIN if self.tagged else 1.0
         cuts = self._cuts(number, (question.rows + 1) // 2, (margin, margin))
         if number == 0 and self.tagged:
-            cuts = self._above_noise(cuts, len(nodes.prefixes) * count_prefixes(self.encoding, question.bits))
+            head, first_cut, cut, own_cut, trimmed_cut = cuts
+            least = self._noise()
+            cuts = (head, first_cut, max(cut, least), max(own_cut, least), trimmed_cut)
         keys = [
             int(tag) << question.bits | prefix << (question.bits - nodes.bits)
             for prefix, tag in zip(nodes.prefixes, nodes.tags, strict=True)
@@ -185,12 +203,12 @@ class _Search:
             found.append((which[chosen], tails, sums))
         return _grown(nodes, found, step)
 
-    def _above_noise(self, cuts: tuple[int, ...], candidates: int) -> tuple[int, ...]:
-        """Return cuts of the first level that noise alone does not pass too often, whatever the limit."""
-        head, first_cut, cut, own_cut, trimmed_cut = cuts
+    def _noise(self) -> int:
+        """Return a sum that noise alone does not reach too often at the first level, whatever the limit."""
+        question = self.tagged[0]
+        candidates = count_prefixes(self.encoding, question.bits) << question.tag_bits
         z = upper_quantile(min(_MOST_BY_NOISE / candidates, 0.5))
-        least = self._cut(0.0, self.tallies[0].reports, -z)
-        return head, first_cut, max(cut, least), max(own_cut, least), trimmed_cut
+        return self._cut(0.0, self.tallies[0].reports, -z)
 
     def _consistent(self, nodes: _Nodes) -> _Nodes:
         """Return the nodes that are near the limit also by their last two levels, last three, and so on.
@@ -240,7 +258,7 @@ def _hashing(tally: QuestionTallies, keys: list[int], width: int) -> tuple[Nonce
 
 
 def _narrow(matches: Counts) -> Tables:
-    """Return the same numbers in half the memory if they fit, so that more of them stay in the cache."""
+    """Return the same numbers in half the memory if they fit."""
     return matches.astype(np.int32) if np.abs(matches).max() < 1 << 31 else matches
 
 
