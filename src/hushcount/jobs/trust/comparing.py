@@ -137,6 +137,8 @@ def local_differences(release: Release, recipe: Mapping[str, Plain]) -> list[str
     responses = [group.response for group in manifest.groups]
     wrong += [] if error.error.response in responses else ["error response"]
     wrong += [] if error.error.users == reports else ["error users"]
+    if error.asked is not None:  # the final estimate is from all reports
+        wrong += [] if error.asked[-1:] == (float(reports),) else ["error asked"]
     if release.whole and len(release):
         largest = float(release.counts[0].as_py())
         wrong += [] if (error.largest, error.rows) == (largest, len(release)) else ["error largest"]

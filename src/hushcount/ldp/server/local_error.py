@@ -62,6 +62,12 @@ class LocalError:
     asked: tuple[float, ...] | None = None
     cuts: tuple[float, ...] | None = None
 
+    def __post_init__(self) -> None:
+        asked, cuts = self.asked or (), self.cuts or ()
+        known = all(0 < reports <= self.error.users for reports in asked) and all(map(math.isfinite, cuts))
+        if not known or len(asked) != len(cuts):
+            raise ValueError("asked")
+
     def columns(self, counts: Counts, confidence: float) -> Mapping[str, Counts]:
         """Return the columns of a table: counts with intervals of their own, clipped at 0."""
         half = _half(confidence) * self.error.deviation(np.asarray(counts, np.float64))

@@ -3,6 +3,8 @@
 import math
 from statistics import NormalDist
 
+import pytest
+
 from hushcount.ldp.server.local_error import LocalError
 from hushcount.ldp.wire.response import OracleError, ResponseDistribution
 
@@ -47,3 +49,12 @@ def test_the_sentence_is_at_least_as_sure_as_reliable():
             f"An item that at least {error.found_from(probability):,} users hold would have been found with"
             f" probability {probability:g} or more (normal approximation)."
         )
+
+
+@pytest.mark.parametrize(
+    ("asked", "cuts"),
+    [((1.0,), None), ((0.0,), (1.0,)), ((10_001.0,), (1.0,)), ((1.0,), (math.inf,)), ((1.0, 2.0), (1.0,))],
+)
+def test_comparisons_of_a_file_that_cannot_be(asked, cuts):
+    with pytest.raises(ValueError, match="asked"):
+        LocalError(ORACLE, 0.0, 0, asked, cuts)
