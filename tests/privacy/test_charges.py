@@ -18,6 +18,7 @@ from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.histograms.gaussian import GaussianSparseHistogram
 from hushcount.mechanisms.linear.cells import CellSizes, NoisyCells
 from hushcount.mechanisms.registry import MECHANISMS, PURE, prepare
+from hushcount.mechanisms.sampling.schemes import Pps
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import USER, Budget
@@ -27,13 +28,19 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "accounting.json")
 BUDGET = Budget(0.1, 1e-8)
 PAIR = Charge.pair(Decimal("0.1"), Decimal("1e-8"))
 SIZES = Public(candidates=64, parts=64, max_events=1000, moved=3)
-OTHERS = ("gaussian", "correlated", *PURE)  # with a curve of its own; with a domain
+CURVES = ("gaussian", "correlated", "count-min-envelope", "count-sketch-envelope")  # of their own
+OTHERS = (*CURVES, *PURE, "sanitise")  # with a domain; with the scheme of a sample
 
 
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name not in OTHERS])
 def test_most_mechanisms_charge_their_pair(name):
     mechanism = MECHANISMS[name](BUDGET, SIZES)
     assert mechanism.event() == Event(Decimal("0.1"), Decimal("1e-8"))
+    assert mechanism.event().charges() == (PAIR,)
+
+
+def test_sanitised_samples_charge_their_pair():
+    mechanism = MECHANISMS["sanitise"](BUDGET, replace(SIZES, scheme=Pps(0.01)))
     assert mechanism.event().charges() == (PAIR,)
 
 

@@ -82,7 +82,9 @@ class MaximumLikelihood:
         """Return a_j for each value j."""
         distinct, inverse = np.unique(np.asarray(values, dtype=np.int64), return_inverse=True)
         counts = self.distribution.most_likely(distinct)
-        return (self.g(counts.astype(np.float64)) / self.distribution.reporting(counts))[inverse]
+        weights, reporting = self.g(counts.astype(np.float64)), self.distribution.reporting(counts)
+        # A table of probabilities may leave small counts out: their values are never published.
+        return np.divide(weights, reporting, out=np.zeros(len(counts)), where=reporting > 0)[inverse]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from hushcount.releases.accuracy import (
     FindingError,
     FullFromError,
     RowErrorModel,
+    StatesMissing,
     TogetherError,
     bounds_together,
     row_bounds,
@@ -192,6 +193,9 @@ class Release(Published):
         )
         published_from = self.smallest_reliable(checked) if told else None
         missing = unpublished_at_most(self, checked)
+        if isinstance(self.error, StatesMissing):
+            published_from = self.error.published_from
+            missing = self.error.unpublished_at_most if self.whole else None
         apart = not isinstance(self.error, TogetherError)
         known = self.error.simultaneous(checked) if apart else bounds_together(self, checked)
         together = known or (None, None)

@@ -46,6 +46,8 @@ class StatedError:
     simultaneous_above: int | None
     said: tuple[str, ...]
     table: pa.Table
+    published_from: int | None = None
+    unpublished_at_most: int | None = None
 
     @classmethod
     def of(cls, release: Release | TreeRelease) -> StatedError:
@@ -58,7 +60,8 @@ class StatedError:
         said = accuracy.sentences[1:] if release.counted.meaning else accuracy.sentences
         together = (accuracy.simultaneous_below, accuracy.simultaneous_above)
         beside = table.drop_columns(release.keys.column_names)
-        return cls(confidence, accuracy.below, accuracy.above, *together, said, beside)
+        missing = (accuracy.published_from, accuracy.unpublished_at_most)
+        return cls(confidence, accuracy.below, accuracy.above, *together, said, beside, *missing)
 
     def interval(self, confidence: float) -> tuple[int, int | None]:
         """Return the stated widths for one key."""

@@ -53,7 +53,12 @@ _TESTED: dict[str, Kind] = {"height": "count??", "max_events": "count??"}
 _BOUNDS = dict.fromkeys(("below", "above", "simultaneous_below", "simultaneous_above"), "whole?")
 # What was stated at one confidence, of tables and of trees.
 _STATED = _row(
-    "releases.stored.earlier:StatedError", confidence="float", **_BOUNDS, said="texts", table="table"
+    "releases.stored.earlier:StatedError",
+    confidence="float",
+    **_BOUNDS,
+    said="texts",
+    table="table",
+    **dict.fromkeys(("published_from", "unpublished_at_most"), "whole??"),
 )
 # Error models of tables of keys.
 _TABLES = {
