@@ -127,21 +127,6 @@ class FindingError(Protocol):
         ...
 
 
-@runtime_checkable
-class StatesMissing(Protocol):
-    """An error model that knows what was stated about missing keys, and no more."""
-
-    @property
-    def published_from(self) -> int | None:
-        """The count from which on a key is published with the stated confidence."""
-        ...
-
-    @property
-    def unpublished_at_most(self) -> int | None:
-        """What no missing key exceeds with the stated confidence, if no row was cut."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class NoCounts:
     """The error model of keys without counts: there is nothing to bound; `said` are its sentences."""

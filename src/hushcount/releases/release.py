@@ -18,7 +18,6 @@ from hushcount.releases.accuracy import (
     FindingError,
     FullFromError,
     RowErrorModel,
-    StatesMissing,
     TogetherError,
     bounds_together,
     row_bounds,
@@ -186,6 +185,7 @@ class Release(Published):
             The probability with which the bounds hold for a key chosen before seeing the result.
         """
         from hushcount.releases.other import unpublished_at_most
+        from hushcount.releases.stored.earlier import StatedError
 
         checked = check_confidence(confidence)
         told = checked > 0.5 and (
@@ -193,7 +193,7 @@ class Release(Published):
         )
         published_from = self.smallest_reliable(checked) if told else None
         missing = unpublished_at_most(self, checked)
-        if isinstance(self.error, StatesMissing):
+        if isinstance(self.error, StatedError):
             published_from = self.error.published_from
             missing = self.error.unpublished_at_most if self.whole else None
         apart = not isinstance(self.error, TogetherError)
