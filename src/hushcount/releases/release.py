@@ -191,8 +191,8 @@ class Release(Published):
         told = checked > 0.5 and (
             isinstance(self.error, FindingError) or not isinstance(self.error, RowErrorModel)
         )
-        published_from = self.smallest_reliable(checked) if told else None
         missing = unpublished_at_most(self, checked)
+        published_from = self.smallest_reliable(checked) if told else None
         if isinstance(self.error, StatedError):
             published_from = self.error.published_from
             missing = self.error.unpublished_at_most if self.whole else None
