@@ -55,7 +55,7 @@ MOST_CODE = {
     "hierarchies": 1030,
     "jobs": 5560,
     "keys": 1390,
-    "ldp": 4280,
+    "ldp": 4290,
     "mechanisms": 5210,
     "noise": 800,
     "privacy": 210,
