@@ -235,7 +235,7 @@ def bounds_together(release: Release, confidence: float) -> tuple[int, int | Non
 
 def smallest_published(release: Release) -> int | None:
     """Return the smallest count that can be published; None for a sum, whose parties have their own."""
-    least = _threshold(release)
+    least = threshold_of(release)
     if least is None and "parties" not in release.guarantee.parameters:
         return 1
     return least
@@ -243,7 +243,7 @@ def smallest_published(release: Release) -> int | None:
 
 def hidden(release: Release) -> int | None:
     """Return the largest noisy count that was not published; None if nothing public says."""
-    least = _threshold(release)
+    least = threshold_of(release)
     if least is not None:
         return max(least - 1, 0)
     rows = release.guarantee.parameters.get("candidates")  # the largest are published, whatever they are
@@ -256,7 +256,7 @@ def smallest_reliable(release: Release, probability: float) -> int | None:
     """Return a count that, like all larger ones, is published with this probability; None if unknown."""
     if not 0.5 < probability < 1:
         raise ParameterError(f"probability must be strictly between 0.5 and 1, got {probability}.")
-    least, error = _threshold(release), release.error
+    least, error = threshold_of(release), release.error
     if isinstance(error, FindingError):
         return error.found_from(probability)
     if least is None:
@@ -271,7 +271,7 @@ def smallest_reliable(release: Release, probability: float) -> int | None:
     return None if above is None else max(max(least, 1) + above, 1)
 
 
-def _threshold(release: Release) -> int | None:
+def threshold_of(release: Release) -> int | None:
     """Return the smallest noisy count that reaches the threshold of the mechanism, if it has one."""
     parameters = release.guarantee.parameters
     if isinstance(release.error, WithholdingError):
