@@ -217,8 +217,10 @@ class Release(Published):
             most = f"{missing:,} {noun}"
             said.append(f"With confidence {confidence:g} no key that is missing has more than {most}.")
         if count is not None:
-            least = f"{count:,} {noun}"
-            said.append(f"A key of at least {least} is published with probability {probability:g} or more.")
+            least, cut = f"{count:,} {noun}", "" if self.whole else ", before rows were cut"
+            said.append(
+                f"A key of at least {least} is published with probability {probability:g} or more{cut}."
+            )
         return tuple(said)
 
     def smallest_reliable(self, probability: float = RELIABLE) -> int | None:

@@ -170,7 +170,9 @@ def test_a_release_says_what_is_counted():
     release = release_of(ROWS).counting(users)
     sentences = release.accuracy().sentences
     assert sentences[0] == users.meaning
-    assert sentences[-1] == "A key of at least 28 users is published with probability 0.95 or more."
+    said = "A key of at least 28 users is published with probability 0.95 or more"
+    assert sentences[-1] == f"{said}."
+    assert release.limit(1).accuracy().sentences[-1] == f"{said}, before rows were cut."
     assert json.loads(release.to_json())["counted"] == users.meaning
     assert json.loads(release_of(ROWS).to_json())["counted"] == (
         "count is the number of events with this key."
