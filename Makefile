@@ -1,4 +1,6 @@
 # make demo   the main job on bundled data, with its report as a page to look at
+# make demo-collect  a collector, a relay and 200,000 simulated clients on this machine
+# make demo-watch  a simulated year of daily tables in about a minute, with its report
 # make test   the whole test suite
 # make cover  the unit and property tests, with a floor under the share of lines that they run
 # make soak   real runs under random signals for five minutes (SECONDS=n for another time)
@@ -21,8 +23,9 @@ COMPILE := $(VENV)-lock/bin/pip-compile --quiet --generate-hashes --no-emit-inde
 
 DEMO := build/demo.html
 AXE := tests/browser/node_modules/axe-core/axe.min.js
+CLIENT := clients/browser/node_modules/.package-lock.json
 
-.PHONY: demo test cover soak lint bench keys dist lock clean
+.PHONY: demo demo-collect demo-watch test cover soak lint bench keys dist lock clean
 
 demo: $(VENV)/runtime
 	@mkdir -p $(dir $(DEMO))
@@ -31,7 +34,14 @@ demo: $(VENV)/runtime
 		--report $(DEMO)
 	@echo "The report of this table is $(CURDIR)/$(DEMO): open it in a browser."
 
-test: $(VENV)/dev $(AXE)
+# The service's libraries are among those of the tests.
+demo-collect: $(VENV)/dev
+	$(BIN)/python examples/demo_collect.py
+
+demo-watch: $(VENV)/runtime
+	$(BIN)/python examples/watch_year.py build/watch
+
+test: $(VENV)/dev $(AXE) $(CLIENT)
 	$(BIN)/python -m pytest -n 2
 
 # The floor is fail_under in pyproject.toml.
@@ -48,6 +58,7 @@ lint: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.watch
 
 keys: $(VENV)/dev $(VENV)-peers/made
 	$(BIN)/python experiments/keys/compare.py
@@ -91,6 +102,10 @@ $(VENV)/runtime: $(VENV)/made requirements/runtime.txt pyproject.toml
 $(AXE): tests/browser/package-lock.json
 	@npm ci --silent --no-audit --no-fund --prefix tests/browser && touch $@ || \
 		echo "npm did not install axe-core, so the report is not tested in a browser."
+
+$(CLIENT): clients/browser/package-lock.json
+	@npm ci --silent --no-audit --no-fund --prefix clients/browser && touch $@ || \
+		echo "npm did not install the tools of the browser client, so it is not tested."
 
 $(VENV)/dev: $(VENV)/runtime requirements/dev.txt
 	@$(PIP) install --no-deps --require-hashes --requirement requirements/dev.txt

@@ -21,6 +21,8 @@ from benchmarks import (
     machine,
     noise,
     required,
+    spark,
+    threads,
     updates,
     users,
     utility,
@@ -28,7 +30,19 @@ from benchmarks import (
 from benchmarks.page import page
 from benchmarks.tables import Table, tables
 
-PARTS = ("ints", "strings", "parquet", "noise", "linear", "hierarchy", "ldp_client", "utility", "users")
+PARTS = (
+    "ints",
+    "strings",
+    "parquet",
+    "noise",
+    "linear",
+    "hierarchy",
+    "ldp_client",
+    "utility",
+    "users",
+    "threads",
+    "spark",
+)
 LATEST = Path(__file__).parent / "latest.json"
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
@@ -60,6 +74,8 @@ def measured(chosen: argparse.Namespace) -> dict[str, Any]:
         "ldp_client": ldp_client.measure,
         "utility": utility.measure,
         "users": lambda: users.measure(chosen.quick),
+        "threads": lambda: threads.measure(chosen.quick),
+        "spark": lambda: spark.measure(chosen.quick),
     }
     results: dict[str, Any] = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

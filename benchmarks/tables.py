@@ -39,10 +39,27 @@ def tables(results: Row) -> Iterator[Table]:
         yield _offline_tree(results["hierarchy"]["offline"])
     if "ldp_client" in results:
         yield _ldp_client(results["ldp_client"])
-    if "utility" in results:
-        yield _utility(results["utility"])
-    if "users" in results:
-        yield _users(results["users"])
+    for part, table in {"utility": _utility, "threads": _threads, "users": _users, "spark": _spark}.items():
+        if part in results:
+            yield table(results[part])  # type: ignore[operator]
+
+
+def _threads(found: list[Row]) -> Table:
+    columns = (
+        "keys",
+        "threads",
+        "one alone ns",
+        "dealing ns",
+        "all shards ns",
+        "busiest ns",
+        "speed",
+        "wall speed",
+    )
+    names = ("alone_ns", "dealing_ns", "shards_ns", "busiest_ns", "speed", "wall_speed")
+    rows = [
+        (row["distribution"], str(row["threads"]), *(f"{row[name]:.2f}" for name in names)) for row in found
+    ]
+    return Table("Threads, 131,072 counters in all: CPU of one thread for one event", columns, rows)
 
 
 def _users(figures: Row) -> Table:
@@ -51,6 +68,15 @@ def _users(figures: Row) -> Table:
     numbers = (f"{figures[name]:.3g}" for name in ("cpu_s", "wall_s", "peak_mb", "published"))
     beside = ("DuckDB: different pairs alone", f"{figures['duckdb_cpu_s']:.3g}", "", "", "")
     return Table(title, columns, [("exact counts on disk", *numbers), beside])
+
+
+def _spark(figures: Row) -> Table:
+    named = {"plain": "groupBy, count, toArrow", "hushcount": "hc.top of the frame"}
+    rows = [
+        (words, *(f"{figures[f'{name}_{unit}']:.3g}" for unit in ("cpu_s", "wall_s")))
+        for name, words in named.items()
+    ]
+    return Table(f"Spark: {figures['rows']:,} rows on local[2]", ("contender", "CPU s", "wall s"), rows)
 
 
 def _required(lines: list[Row]) -> Table:

@@ -96,6 +96,7 @@ def distinct_pairs(path: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         connection = duckdb.connect(config={"threads": 2, "memory_limit": "2GB", "temp_directory": folder})
+        connection.execute("SET enable_progress_bar = false")  # it would be printed among the figures
         cpu_s = time.process_time()
         query = 'SELECT count(*) FROM (SELECT DISTINCT "user", key FROM read_parquet(?))'
         found = connection.execute(query, [path]).fetchone()

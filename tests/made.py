@@ -17,6 +17,7 @@ from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKey
 from hushcount.mechanisms.sampling.schemes import Ppswor
 from hushcount.privacy import Budget
 from hushcount.shapes import Histogram
+from hushcount.sketches.merged import DealtByKey
 
 KEYS = [f"key {number}" for number in range(40) for _ in range(40 * (40 - number))]
 FLOWS = pa.table(
@@ -48,11 +49,25 @@ def _shards():
     return hc.release(shards, **BUDGET)
 
 
+def _key_shards():
+    shards = DealtByKey([hc.SpaceSaving(counters=16), hc.SpaceSaving(counters=16)])
+    for shard, sketch in enumerate(shards):
+        sketch.update([key for key in KEYS if int(key[4:]) % 2 == shard])
+    return hc.release(shards, **BUDGET)
+
+
 def _pure_shards():
     shards = [hc.SpaceSaving(counters=16), hc.SpaceSaving(counters=16)]
     for shard, start in zip(shards, (0, 1), strict=True):
         shard.update(KEYS[start::2])
     return hc.release(shards, epsilon=1.0, delta=0, domain=[*dict.fromkeys(KEYS)], max_events=50_000)
+
+
+def _reduced():
+    shards = [hc.MisraGries(counters=64), hc.MisraGries(counters=64)]
+    for shard, start in zip(shards, (0, 1), strict=True):
+        shard.update(KEYS[start::2])
+    return hc.release(shards, mechanism="reduced", max_events=50_000, **BUDGET)
 
 
 def _merged(mechanism):
@@ -102,6 +117,7 @@ MAKERS = {
     "count-min-envelope": lambda: _top(mechanism="count-min-envelope", max_events=40_000, counters=512),
     "count-sketch-envelope": lambda: _top(mechanism="count-sketch-envelope", max_events=40_000, counters=512),
     "shards": _shards,
+    "key-shards": _key_shards,
     "gaussian": lambda: _merged("gaussian"),
     "correlated": lambda: _merged("correlated"),
     "laplace": lambda: _merged("laplace"),
@@ -110,6 +126,8 @@ MAKERS = {
         [len(key) for key in KEYS], epsilon=1.0, delta=0, domain="0..99", max_events=50_000, counters=8
     ),
     "pure-shards": _pure_shards,
+    "reduced": lambda: _top(mechanism="reduced", **SMALL),
+    "reduced, shards": _reduced,
     "group": lambda: hc.top(USERS, column="key", user="user", max_keys=2, counters=4096, **BUDGET),
     "users, geometric": lambda: hc.top(USERS, column="key", user="user", max_keys=2, **BUDGET),
     "users, at least": lambda: hc.top(USERS, column="key", user="user", max_keys=2, min_users=30, **BUDGET),
@@ -132,6 +150,21 @@ MAKERS = {
     ),
     "hierarchy-users, by level": lambda: hc.tree(
         LEAVES, hierarchy="ipv4/8", threshold=300, by_level=True, **BUDGET
+    ),
+    "hierarchy-known": lambda: hc.tree(
+        LEAVES, hierarchy="ipv4/8", threshold=300, epsilon=BUDGET["epsilon"], delta=0
+    ),
+    "hierarchy-known, by level": lambda: hc.tree(
+        FLOWS,
+        hierarchy="ipv4/8",
+        domain=[f"10.0.0.{host}" for host in range(64)],
+        threshold=100,
+        user="user",
+        max_keys=2,
+        column="key",
+        by_level=True,
+        epsilon=BUDGET["epsilon"],
+        delta=0,
     ),
     "hierarchy-offline, users": lambda: hc.tree(
         FLOWS, hierarchy="ipv4/8", threshold=300, user="user", max_keys=1, column="key", **BUDGET

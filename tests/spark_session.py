@@ -73,13 +73,13 @@ def spark_cluster(folder):
 
 
 @contextmanager
-def spark_session(master, folder, **settings):
+def spark_session(master, folder, python=sys.executable, **settings):
     """A session of its own, with all that it writes in `folder`, on the loopback address alone."""
     import pyspark
     from pyspark.sql import SparkSession
 
     environment = {
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": python,
         "SPARK_HOME": os.path.dirname(pyspark.__file__),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_WORKER_DIR": str(folder),

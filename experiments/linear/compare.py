@@ -87,7 +87,8 @@ def memory(part: Any) -> int:
     if isinstance(part, tuple):
         return sum(map(memory, part))
     if type(part).__module__.startswith("hushcount"):
-        return sum(map(memory, vars(part).values()))
+        names = [*getattr(part, "__dict__", ()), *getattr(part, "__slots__", ())]
+        return sum(memory(getattr(part, name, None)) for name in names)
     return 0
 
 

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hushcount import engines, errors, ldp, testing
     from hushcount.audit.check import Audit, audit
+    from hushcount.jobs.feed.feed import feed
     from hushcount.jobs.linear.heavy import heavy_hitters
     from hushcount.jobs.linear.tracked import tracked_sketch
     from hushcount.jobs.oracle import oracle
@@ -68,6 +69,7 @@ _PLACES = {
     "add_releases": "hushcount.releases.added:add_releases",
     "audit": "hushcount.audit.check:audit",
     "exact_tree": "hushcount.jobs.trees.raw:exact_tree",
+    "feed": "hushcount.jobs.feed.feed:feed",
     "heavy_hitters": "hushcount.jobs.linear.heavy:heavy_hitters",
     "keys": "hushcount.jobs.keys:keys",
     "load": "hushcount.sketches.kinds:load",
@@ -80,6 +82,7 @@ _PLACES = {
     "tracked_sketch": "hushcount.jobs.linear.tracked:tracked_sketch",
     "tree": "hushcount.jobs.tree:tree",
     "verify": "hushcount.jobs.trust.verify:verify",
+    "watch": "hushcount.jobs.watch.start:watch",
 }
 
 __all__ = [
@@ -110,6 +113,7 @@ __all__ = [
     "engines",
     "errors",
     "exact_tree",
+    "feed",
     "heavy_hitters",
     "keys",
     "ldp",
@@ -124,6 +128,7 @@ __all__ = [
     "tracked_sketch",
     "tree",
     "verify",
+    "watch",
 ]
 
 

@@ -30,6 +30,9 @@ def main() -> int:
             signal(SIGINT, default_int_handler)
         with signals.handled(ends=True):
             try:
+                from hushcount.cli.start_up import collect_seldom
+
+                collect_seldom()
                 from hushcount.cli.main import main as run
 
                 signals.check()

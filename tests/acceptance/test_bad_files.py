@@ -14,7 +14,7 @@ from hushcount.files import failures
 from hushcount.keys.plain import KeyLimit
 from hushcount.sources.open import open_source
 
-FORMATS = "lines, csv, tsv, jsonl, parquet, arrow"
+FORMATS = "lines, csv, tsv, jsonl, parquet, arrow, combined, common"
 
 
 def refusal(path, kind=DataError, **arguments):

@@ -187,7 +187,7 @@ CASES = {
     "standard input without format": (
         top("-"),
         USAGE,
-        "Standard input needs --format, one of lines, csv, tsv, jsonl, parquet, arrow.",
+        "Standard input needs --format, one of lines, csv, tsv, jsonl, parquet, arrow, combined, common.",
     ),
     "corrupted sketch": (
         ("release", "corrupted.hc", *BUDGET),

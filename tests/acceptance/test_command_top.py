@@ -211,7 +211,7 @@ def test_signed_json_csv_for_spreadsheets_and_sidecars(run, tmp_path):
     assert run(*asked, "-o", "t.csv", "--excel", "--sidecar")[0] == 0
     assert json.loads(Path("t.csv.json").read_text())["guarantee"]["epsilon"] == "1"
     for refused, text in (
-        (("--sign", "key.pem"), "--sign, --excel and --sidecar need --output.\n"),
+        (("--sign", "key.pem"), "--sign, --excel, --sidecar and --if-exists need --output.\n"),
         (("-o", "u.csv", "--sign", "key.pem"), "--sign needs an output that ends in .json, got u.csv.\n"),
         (("-o", "u.json", "--excel"), "--excel needs an output that ends in .csv or .tsv, got u.json.\n"),
         (("-o", "u.json", "--sign", "no.pem"), "Cannot read the key no.pem: no such file or directory.\n"),

@@ -95,7 +95,8 @@ CASES = {
     "no hierarchy": (
         ("flows.csv", "-c", "src", "--threshold", "9", *BUDGET),
         "--hierarchy must be given: ipv4/8|4|1, ipv6/16|8|4,"
-        " domain[/N], path[/N], date, columns:A,B,..., or parents:FILE.csv (lines child,parent).\n",
+        " ip/8|4|1 for both, domain[/N], path[/N], date, columns:A,B,..., or parents:FILE.csv"
+        " (lines child,parent).\n",
     ),
 }
 
@@ -118,4 +119,7 @@ def test_too_low_a_threshold_is_told_the_least(run):
 def test_malformed_keys_can_stop_the_run(run):
     code, out, err = run(*flows("--threshold", "1000", "--on-bad", "fail"))
     assert (code, out) == (1, "")
-    assert err == "The data have a key that is malformed for hierarchy ipv4/8 (--on-bad fail).\n"
+    assert err == (
+        "The data have a key that is malformed for hierarchy ipv4/8 (--on-bad fail)."
+        " An address is written alone: cut off a port (host:port), brackets and a zone first.\n"
+    )

@@ -208,3 +208,75 @@ def test_what_sigkill_leaves_is_removed_by_the_next_run():
     assert len(folders()) == 1
     ended = runs.run(("sketch", "a.parquet", "--column", "item", "-o", "out.hc"))
     assert (ended.code, folders()) == (0, [])
+
+
+COUNTING = f"""{runs.FOREGROUND}
+import os, sys
+from hushcount.cli.main import main
+from hushcount.sketches.counters import SpaceSaving
+update = SpaceSaving.update
+def told(self, keys):
+    update(self, keys)
+    os.write(1, b"." * len(keys))
+SpaceSaving.update = told
+sys.exit(main())
+"""
+
+
+def sketched(number, form, data, counted):
+    """Send data to a sketch of a pipe that stays open, and a signal once so many rows are counted."""
+    command = [sys.executable, "-c", COUNTING, "sketch", "-", "--format", *form, "-o", "stream.hc"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        for piece in data:
+            process.stdin.write(piece)
+            process.stdin.flush()
+        seen = 0
+        while seen < counted:
+            seen += len(os.read(process.stdout.fileno(), counted - seen))
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    assert err == b"Interrupted; stream.hc has what was counted until then; nothing was released.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", runs.SIGNALS)
+def test_a_sketch_of_a_pipe_keeps_what_was_counted(number):
+    """Rows are counted when they come; the last line, of which only a part came, is not."""
+    sketched(number, ["lines"], [b"tea\nmilk\n", b"tea\nte"], 3)
+    assert sorted(os.listdir()) == ["a.parquet", "stream.hc"]
+    sketch = hc.load("stream.hc")
+    assert (sketch.total, list(sketch.estimate(["tea", "te"]))) == (3, [2, 0])
+    assert os.stat("stream.hc").st_mode & 0o777 == 0o600
+    command = [sys.executable, "-m", "hushcount", "release", "stream.hc", "--epsilon", "1", "--delta", "1e-6"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    assert "Counting was stopped by a signal" in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("form", "data"),
+    [
+        (["jsonl", "--column", "k"], [b'{"k": "tea"}\n', b'{"k": "milk"}\n{"k": "te']),
+        (["csv", "--column", "k"], [b"k,n\ntea,1\n", b"milk,2\nsal"]),
+        (
+            ["combined", "--column", "host"],
+            [b'h - - [18/Nov/2026:06:00:00 +0100] "G" 200 2 "-" "x"\n' * 2 + b"h"],
+        ),
+    ],
+)
+def test_every_format_is_counted_when_it_comes(form, data):
+    sketched(signal.SIGTERM, form, data, 2)
+    assert hc.load("stream.hc").total == 2
+
+
+def test_a_file_that_is_interrupted_leaves_no_sketch(monkeypatch):
+    """It can be read again, so a checkpoint is the way to keep what was counted."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_sketch(Request("a.parquet", "item"), "out.hc", progress=stop)
+    assert sorted(os.listdir()) == ["a.parquet"]

@@ -121,6 +121,7 @@ def test_the_wheel_has_docs_proofs_and_changelog(built):
         metadata = archive.read(f"{about}/METADATA").decode()
     pages = {f"hushcount/{page.relative_to(ROOT)}" for page in (ROOT / "docs").rglob("*.md")}
     assert pages | {"hushcount/docs/CHANGELOG.md", "hushcount/py.typed", f"{about}/licenses/LICENSE"} <= names
+    assert "hushcount/service/web/index.html" in names
     assert "License-Expression: Apache-2.0" in metadata
     assert {name.split("/")[0] for name in names} == {"hushcount", about}
 

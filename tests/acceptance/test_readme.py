@@ -95,7 +95,7 @@ def test_commands_and_options_exist(capfd):
     with_options = {
         "oracle": [["oracle", "build"], ["oracle", "query"], ["oracle", "merge"]],
         "ledger": [["ledger", "init"], ["ledger", "show"]],
-        "ldp": [["ldp", "new"], ["ldp", "randomise"], ["ldp", "aggregate"], ["ldp", "simulate"]],
+        "ldp": [["ldp", name] for name in ("new", "randomise", "aggregate", "query", "simulate")],
     }
     found = [line.split(" ", 2)[1:] for block in SHELL for line in commands(block)]
     assert len(found) >= 6

@@ -70,7 +70,7 @@ def test_the_head_of_20_million_rows(spark, tmp_path):
     there = hc.engines.spark.top(stored, column="key", shards=SHARDS, counters=4096, **BUDGET)
     here = hc.top(f"{tmp_path}/events/*.parquet", column="key", counters=4096, **BUDGET)
     assert there.limit(20).keys.column("key").to_pylist() == here.limit(20).keys.column("key").to_pylist()
-    assert there.guarantee.mechanism == "shard release"
+    assert there.guarantee.mechanism == "floor release of key shards"
     assert there.guarantee.parameters["shards"] == SHARDS
     keys = pq.read_table(tmp_path / "events", filters=[("key", "<=", 20)])["key"]
     exact = Counter(keys.to_numpy().tolist())
@@ -125,8 +125,9 @@ def test_a_shard_without_rows_is_a_shard(spark):
     release = hc.engines.spark.top(few, column="key", shards=5, **BUDGET)
     assert release.keys.column("key").to_pylist() == ["tea"]
     assert release.guarantee.parameters["shards"] == 5
-    assert release.error.apart
+    assert release.guarantee.mechanism == "floor release of key shards"
     dealt = hc.engines.spark.top(few.withColumn("id", few["key"]), column="key", row_id="id", **BUDGET)
+    assert dealt.guarantee.mechanism == "shard release"
     assert not dealt.error.apart
 
 
@@ -247,10 +248,19 @@ def test_files_as_shards_only_on_the_word_of_the_caller(spark, tmp_path):
             {"user": "user", "max_keys": 2, "row_id": "key"},
             "Rows are assigned to shards by one rule, got user and row_id.",
         ),
-        ({"domain": "1..9", "delta": 0}, "domain is not taken by the Spark engine; count without it."),
+        ({"column": ["key", "user"], "domain": "1..9", "delta": 0}, "domain is for one key column, got 2."),
         (
-            {"user": "user", "max_keys": 2, "exact": True},
-            "exact counts do not fit in bounded memory; count without the Spark engine.",
+            {"domain": f"1..{2**64 - 1}", "delta": 0},
+            "Spark has no whole numbers above 2^63 - 1, so domain must not reach beyond.",
+        ),
+        ({"domain": [b"tea"], "delta": 0}, "domain holds binary, keys are string."),
+        (
+            {"user": "user", "max_keys": 2, "exact": True, "shards": 4},
+            "exact cannot be combined with a rule for shards, which takes sketches; leave one out.",
+        ),
+        (
+            {"exact": True, "counters": 64},
+            "exact cannot be combined with counters, which takes sketches; leave one out.",
         ),
         ({"counters": 1}, "counters must be at least 2, got 1."),
     ],

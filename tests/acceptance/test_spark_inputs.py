@@ -51,30 +51,44 @@ def refusal(call, *arguments, **options):
 
 
 def test_a_frame_goes_to_spark(spark):
-    """Through Arrow its rows would come in whatever order Spark reads files in."""
     frame = spark.range(3000).selectExpr("'tea' AS key", "id % 1500 AS user")
     release = hc.top(frame, column="key", **BUDGET)
-    assert release.guarantee.mechanism == "shard release"
+    assert release.guarantee.mechanism == "truncated geometric"
     assert release.keys.column("key").to_pylist() == ["tea"]
     users = hc.top(frame, column="key", user="user", max_keys=1, **BUDGET)
     assert users.guarantee.unit.name == "user"
     assert 1300 < users.table.to_pylist()[0]["count"] < 1700
 
 
-@pytest.mark.parametrize(
-    ("job", "options"),
-    [
-        ("tree", {"hierarchy": "domain", "threshold": 100, "delta": 1e-8}),
-        ("sample", {"rate": 0.5, "delta": 1e-8}),
-        ("oracle", {"delta": 1e-8}),
-    ],
-)
-def test_jobs_without_a_spark_engine_refuse_frames(spark, job, options):
-    frame = spark.range(10).selectExpr("'tea' AS key")
-    assert refusal(getattr(hc, job), frame, column="key", epsilon=1.0, **options) == (
-        "data must not be a Spark frame, whose rows have no fixed order; hc.engines.spark.top(frame, ...)"
-        " counts one."
+def test_every_job_takes_a_frame(spark):
+    frame = spark.range(3000).selectExpr("'tea.example' AS key", "id AS user")
+    for user in ({}, {"user": "user", "max_keys": 1}):
+        asked = {"column": "key", "epsilon": 1.0, "delta": 1e-8, **user}
+        tree = hc.tree(frame, hierarchy="domain", threshold=100, **asked)
+        assert tree.nodes.to_pylist() == ["example.tea.·.·"]
+        assert "each row of the frame is made from one event" in tree.guarantee.assumptions[-1]
+        assert hc.sample(frame, rate=0.5, **asked).keys.column("key").to_pylist() == ["tea.example"]
+        assert hc.keys(frame, **asked).keys.column("key").to_pylist() == ["tea.example"]
+        kind = {"kind": "count-min"}
+        (row,) = hc.oracle(frame, **kind, **asked).estimate(["tea.example"], confidence=1 - 1e-9).to_pylist()
+        assert row["lower"] <= 3000 <= (row["upper"] or 3000)
+
+
+def test_sizes_windows_domains_and_totals(spark):
+    frame = spark.range(3000).selectExpr(
+        "cast(id % 2 AS string) AS key", "3 AS n", "'2026-11-15T06:00:00Z' AS at"
     )
+    asked = {"column": "key", "epsilon": 1.0}
+    for sized in ({"weight": "n", "max_weight": 3, "exact": True}, {"times": "n"}):
+        counts = hc.top(frame, **asked, **sized, delta=1e-8).table["count"].to_pylist()
+        assert all(4300 < count < 4700 for count in counts)
+    assert len(hc.top(frame, **asked, delta=1e-8, window="2026-11-15", time="at", other=True)) == 2
+    assert len(hc.top(frame, **asked, delta=1e-8, window="2026-11-16", time="at")) == 0
+    known = hc.engines.spark.top(frame, **asked, delta=0, domain="1..9", shards=3)
+    assert known.keys.column("key").to_pylist()[0] == 1
+    assert 0 not in known.keys.column("key").to_pylist()
+    users = hc.top(frame, **asked, delta=0, domain=["0", "2"], user="n", max_keys=1, counters=64)
+    assert users.guarantee.unit.name == "user"
 
 
 def test_row_ids_that_spark_numbers_are_refused(spark):

@@ -46,7 +46,7 @@ AT_END = "import atexit; atexit.register(os.kill, os.getpid(), NUMBER)"
 IN_EXEC = """
 import time
 import hushcount.cli.main, hushcount.releases.views.tables
-def interrupted(**options):
+def interrupted(*values, **options):
     exec("os.kill(os.getpid(), NUMBER); time.sleep(60)")
 sys.modules["hushcount.cli.main"].program.main = interrupted
 """
@@ -59,7 +59,7 @@ def again(number):
     signal.getsignal = found
     os.kill(os.getpid(), NUMBER)
     return found(number)
-def interrupted(**options):
+def interrupted(*values, **options):
     signal.getsignal = again
     os.kill(os.getpid(), NUMBER)
     time.sleep(60)

@@ -15,8 +15,13 @@ ROOMS = {
     "rich": ("releases/views", "cli"),
     "click": ("cli",),
     "psycopg": ("stores",),
+    "adbc_driver_manager": ("stores",),
+    "adbc_driver_postgresql": ("stores",),
     "sqlite3": ("stores",),
-    "cryptography": ("releases/stored",),
+    "cryptography": ("releases/stored", "ldp/wire"),
+    "starlette": ("service",),
+    "uvicorn": ("service",),
+    "msgspec": ("service",),
 }
 
 

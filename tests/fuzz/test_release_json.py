@@ -15,8 +15,10 @@ from hushcount.releases.stored.exact import canonical, digest
 NAMES = (
     "floor",
     "shards",
+    "key-shards",
     "pure",
     "pure-shards",
+    "reduced",
     "group",
     "hierarchy-streaming",
     "sample",

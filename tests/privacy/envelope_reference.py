@@ -16,7 +16,7 @@ from hushcount.audit.laws import LawPair, hockey_stick, merged, together
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
 
-Event = tuple[int, int]  # key, +1 or -1
+Event = tuple[int, int]  # key, weight
 Stream = tuple[Event, ...]
 Partition = tuple[frozenset[int], ...]
 
@@ -79,8 +79,9 @@ def envelope_divergence(release: OneRow, stream: Stream, other: Stream) -> float
 
 
 def tracked(stream: Stream, counters: int) -> frozenset[int]:
-    """The keys that a SpaceSaving sketch of the additions tracks."""
-    return frozenset(reference.space_saving([key for key, sign in stream if sign > 0], counters)[0])
+    """The keys that a SpaceSaving sketch of the additions tracks; an event of weight v is added v times."""
+    added = [key for key, weight in stream for _ in range(weight)]
+    return frozenset(reference.space_saving(added, counters)[0])
 
 
 def counts(stream: Stream) -> Mapping[int, int]:

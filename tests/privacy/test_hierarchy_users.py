@@ -21,7 +21,7 @@ from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.jobs.leaves import UsersOfNodes
 from hushcount.jobs.request import Request
-from hushcount.mechanisms.hierarchy.users import NodeRelease, _Sums
+from hushcount.mechanisms.hierarchy.users import NodeRelease, NodeSums
 from hushcount.mechanisms.histograms.gaussian import sparse_histogram
 from hushcount.privacy import Budget
 from hushcount.shapes import Public
@@ -176,7 +176,7 @@ def numbers(rows, max_keys: int, hierarchy: str = "ipv4/8", memory: str | None =
     sketch = UsersOfNodes(parsed, "drop", None, request.unit, max_keys=max_keys)
     sketch.read(request.open(), None)
     found: dict[tuple[int, object], int] = {}
-    for level, leaves, users in _Sums(parsed.height).complete(sketch.shape().batches()):
+    for level, leaves, users in NodeSums(parsed.height).complete(sketch.shape().batches()):
         for node, count in zip(parsed.nodes(leaves, level).to_pylist(), users.tolist(), strict=True):
             assert (level, node) not in found
             found[level, node] = count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -86,22 +87,28 @@ def test_the_continuous_sigma_is_refuted_on_the_integers() -> None:
     assert gaussian_by_convolution(1, 4.231, 1.0, 1) <= 1e-6
 
 
-def one_row(kind: str, epsilon: float, delta: float, events: int, lower: int = 0) -> OneRow:
+def one_row(
+    kind: str, epsilon: float, delta: float, events: int, *, lower: int = 0, weights: tuple[int, int] = (1, 1)
+) -> OneRow:
+    """A release; `weights` are those that the noise and the threshold are for."""
     width, counters = 1 << 16, 2
     signed = kind == COUNT_SKETCH
     share = delta / 2 if signed else delta
-    law = cell_noise(kind, 1, 1, epsilon, share)
+    law = cell_noise(kind, 1, weights[0], epsilon, share)
     beta = envelope_beta(events, epsilon, share)
-    plan = envelope_of((kind, 1, width), (events, counters), beta, law)
+    plan = envelope_of((kind, 1, width), (events, counters), beta, law, weights[1])
     return OneRow(law, plan.threshold - lower, counters, width, epsilon, signed)
 
 
-def worst(release: OneRow, length: int, signed: bool) -> float:
+def worst(release: OneRow, length: int, signed: bool, heaviest: int = 1, most: int = 5) -> float:
     """The largest HS over streams of a length and their neighbours with one event fewer, both ways."""
     largest = 0.0
+    sizes = [size for size in range(-heaviest, heaviest + 1) if size > 0 or (signed and size)]
     for keys in streams(length, 4):
-        for signs in product((1, -1), repeat=length) if signed else ((1,) * length,):
-            stream = tuple(zip(keys, signs, strict=True))
+        for weights in product(sizes, repeat=length):
+            if sum(map(abs, weights)) > most:
+                continue
+            stream = tuple(zip(keys, weights, strict=True))
             for removed in range(length):
                 other = stream[:removed] + stream[removed + 1 :]
                 largest = max(
@@ -131,6 +138,33 @@ def test_the_corrected_envelope_keeps_its_budget_with_deletions(kind: str) -> No
     release = one_row(kind, 1.0, 0.05, 4)
     lengths = (2, 3, 4) if kind == COUNT_MIN else (2, 3)
     assert 0 < max(worst(release, length, signed=True) for length in lengths) <= 0.05
+
+
+@pytest.mark.parametrize(("kind", "signed"), [(COUNT_MIN, True), (COUNT_MIN, False), (COUNT_SKETCH, False)])
+def test_the_envelope_of_weighted_events_keeps_its_budget(kind: str, signed: bool) -> None:
+    """Events of weight up to 2, of at most 5 in all; with the noise for weight 1 it would not."""
+    release = one_row(kind, 1.0, 0.05, 5, weights=(2, 2))
+    lengths = (2, 3) if kind == COUNT_MIN else (2,)
+    assert 0 < max(worst(release, length, signed, heaviest=2) for length in lengths) <= 0.05
+
+
+@pytest.mark.parametrize("kind", [COUNT_MIN, COUNT_SKETCH])
+def test_noise_for_weight_1_is_refuted_by_an_event_of_weight_9(kind: str) -> None:
+    made = (one_row(kind, 1.0, 0.01, 200, weights=(weight, 9)) for weight in (9, 1))
+    right, light = (replace(each, threshold=60) for each in made)
+    stream, other = ((0, 180), (0, 9)), ((0, 180),)
+    assert envelope_divergence(right, stream, other) <= 0.01
+    assert envelope_divergence(light, stream, other) > 0.5
+
+
+def test_a_threshold_for_weight_1_is_refuted_by_an_event_of_weight_9() -> None:
+    """A key that is new with one heavy event, in noise for it: it shows too often."""
+    low = one_row(COUNT_MIN, 2.0, 1e-3, 20, weights=(9, 9))
+    psi = low.law.least_tail(1e-3) - 1
+    right, lower = replace(low, threshold=9 + psi), replace(low, threshold=1 + psi)
+    stream, other = ((0, 9), (1, 9)), ((0, 9),)
+    assert envelope_divergence(right, stream, other) <= 1e-3
+    assert envelope_divergence(lower, stream, other) > 1e-3
 
 
 @pytest.mark.parametrize("kind", [COUNT_MIN, COUNT_SKETCH])

@@ -16,6 +16,7 @@ from tests.seeded_bits import SeededBits
 
 import hushcount as hc
 from hushcount.audit.replay import replay
+from hushcount.hierarchies.known import known_nodes
 from hushcount.jobs.exact import MOST_PLACES
 from hushcount.jobs.keys import UserSets
 from hushcount.jobs.leaves import UsersOfNodes
@@ -30,7 +31,8 @@ from hushcount.mechanisms.sampling.sized import WantedSize
 from hushcount.mechanisms.total import WithTotal
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, Budget
-from hushcount.shapes import Shards
+from hushcount.shapes import KeyShards, Shards
+from hushcount.shapes.known import KnownNodeCounts
 from hushcount.shapes.samples import SampledCounts
 from hushcount.sketches.leaves import count_leaves
 from hushcount.sketches.linear import TrackedSketch
@@ -46,6 +48,7 @@ PLACES = {"frequent": 0, "rare": 101, "evicted": 117, "last": 123}
 NO_USERS = {"sanitise", "keys-events", "sample", "sample-keys", "noisy-cells"}
 MANY_KEYS = {"gaussian", "correlated", "laplace"}
 PATHS = hc.HierarchySketch("path/2", counters=COUNTERS)
+KNOWN = known_nodes(PATHS.hierarchy, pa.array([f"/a/{key}" for key in range(12)]))
 SKETCHES = {
     "space-saving": lambda: hc.SpaceSaving(counters=COUNTERS),
     "misra-gries": lambda: hc.MisraGries(counters=COUNTERS),
@@ -81,6 +84,9 @@ def shape_of(name, stream, unit):
         return ranked(stream, unit)
     if name == "hierarchy-users":
         return users_of_nodes(paths, unit)
+    if name == "hierarchy-known":
+        counts = users_of_nodes(paths, unit)
+        return KnownNodeCounts(counts.hierarchy, KNOWN, counts.batches, KNOWN.most_nodes(unit.rows), unit)
     if name == "sanitise":  # the same draw for both neighbours
         counts = hc.Exact()
         counts.update(stream)
@@ -95,9 +101,10 @@ def shape_of(name, stream, unit):
         sketch = sketch_for(name)
     sketch.unit = unit
     sketch.update(paths if name == "hierarchy-streaming" else stream)
-    if name not in ("shards", "pure-shards"):
+    if name not in ("shards", "key-shards", "pure-shards"):
         return sketch.shape()
-    return Shards((sketch.shape(), shape_of("floor", STREAM, unit)))
+    together = KeyShards if name == "key-shards" else Shards
+    return together((sketch.shape(), shape_of("floor", STREAM, unit)))
 
 
 def many_keys(stream, unit):
@@ -141,7 +148,7 @@ def sketch_for(name):
 def release(name, shape, bits):
     """Calibrate by the public numbers of this very summary, release, and return what is stated."""
     public = shape.public().within(LONGEST, IntegerRange(0, 99) if name in PURE else None)
-    budget = Budget.pure(BUDGET.epsilon) if name in PURE else BUDGET
+    budget = Budget.pure(BUDGET.epsilon) if name in (*PURE, "hierarchy-known") else BUDGET
     if name in MECHANISMS:
         mechanism = prepare(name, budget, public)
     elif name == "group":

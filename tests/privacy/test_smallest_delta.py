@@ -207,6 +207,11 @@ def group(own):
     return law.over(lambda z0: law.tail(t - USER_ROWS + z0))
 
 
+def reduced(own):
+    """A key that is new to a sketch of one event: its sum is the level, and everything else is equal."""
+    return Law(own.noise).tail(own.least_noisy - own.level)
+
+
 WEIGHTS = weights(9).tolist()
 USER_ROWS = 3
 SPENT = {
@@ -220,6 +225,8 @@ SPENT = {
     "truncated-geometric": geometric,
     "public-floor": geometric,
     "shards": shards,
+    "reduced": reduced,
+    "key-shards": floor,
     "gaussian": many_keys,
     "correlated": correlated,
     "hierarchy-users": many_keys,
@@ -271,6 +278,7 @@ def test_new_keys_of_a_user_stay_hidden_but_for_a_tiny_delta(name, delta):
 
 def test_every_mechanism_with_a_delta_is_here():
     apart = {*PURE, *ENVELOPES, *KEYS, "keys-events", "chosen-bound", "total", "sample", "sample-keys"}
+    apart |= {"hierarchy-known"}  # with delta = 0
     apart |= {"sized-sample", "sanitise"}  # a sample at a rate that is drawn; one that needs a larger delta
     assert set(SPENT) | apart == set(EVERY_MECHANISM)
     assert DELTAS[-1] == SMALLEST_DELTA

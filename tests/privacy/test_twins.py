@@ -57,6 +57,7 @@ def lower(name, by=1):
 LOWERED = dict.fromkeys(
     [
         "floor",
+        "key-shards",
         "pmg",
         "pmg-standard",
         "chan",
@@ -65,6 +66,7 @@ LOWERED = dict.fromkeys(
         "gaussian",
         "correlated",
         "laplace",
+        "reduced",
     ],
     lower("threshold"),
 ) | {

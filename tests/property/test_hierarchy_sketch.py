@@ -37,6 +37,11 @@ def names(values: np.ndarray[Any, Any]) -> Stream:
     return [f"h{v % 5}.{'x' * (v % 40)}{v // 5 % 7}.{tops[v % 3]}"[3 * (v % 2) :] for v in values.tolist()]
 
 
+def mixed_addresses(values: np.ndarray[Any, Any]) -> Stream:
+    pairs = zip(values.tolist(), addresses(values), long_addresses(values), strict=True)
+    return [(four, six, f"::ffff:{four}")[value % 3] for value, four, six in pairs]
+
+
 def long_addresses(values: np.ndarray[Any, Any]) -> Stream:
     return [f"2001:db8:{v % 7:x}:{v % 31:x}::{v % 257:x}" for v in values.tolist()]
 
@@ -45,6 +50,8 @@ KINDS: dict[str, tuple[Any, Callable[[Any], Stream]]] = {
     "ipv4/8": ("ipv4/8", addresses),
     "ipv4/1": ("ipv4/1", addresses),
     "ipv6/16": ("ipv6/16", long_addresses),
+    "ip/8": ("ip/8", mixed_addresses),
+    "ip/1": ("ip/1", mixed_addresses),
     "domain/3": ("domain/3", names),
     "path/2": ("path/2", lambda values: [name.replace(".", "/") for name in names(values)]),
 }

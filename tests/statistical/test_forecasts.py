@@ -7,8 +7,10 @@ import pyarrow as pa
 import pytest
 
 from hushcount.hierarchies.base import UserLeafBatch
+from hushcount.hierarchies.known import known_nodes
 from hushcount.hierarchies.registry import parse_hierarchy
 from hushcount.keys.domains import IntegerRange
+from hushcount.mechanisms.hierarchy.known import KnownNodeRelease
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.hierarchy.users import NodeRelease
@@ -32,6 +34,7 @@ from hushcount.shapes import (
     NodeCounts,
     Public,
 )
+from hushcount.shapes.known import KnownNodeCounts
 from hushcount.shapes.samples import SampledCounts
 from hushcount.sketches.leaves import count_leaves
 from hushcount.sketches.levels import HierarchySketch
@@ -113,6 +116,13 @@ def nodes(counts):
     return NodeCounts(PATHS, lambda: iter([batch]), 3, USER)
 
 
+def known(counts):
+    """Every leaf is known and has its own users."""
+    found = nodes(counts)
+    every = known_nodes(PATHS, pa.array([f"/{place:03d}/a" for place in range(len(counts))]))
+    return KnownNodeCounts(PATHS, every, found.batches, 3, USER)
+
+
 def tracked(kind, plan, counts):
     sketch = TrackedSketch(kind, COUNTERS, plan.depth, plan.width)
     sketch.update(np.repeat(np.arange(len(counts)), counts))
@@ -156,8 +166,9 @@ def pure(name, longest, several=False):
         part = FloorCounters(numbers(counts), counts, 0, 1000, 1001)
         return KeyShards((part, replace(part, keys=part.keys[:0], counts=counts[:0]))) if several else part
 
-    public = shape(np.ones(1, int)).public().within(longest, DOMAIN)
-    return Row(prepare(name, PURE, public), shape, lambda counts: counts.sum() / 1001)
+    public = shape(np.ones(1, int)).public().within(longest, None if name == "reduced" else DOMAIN)
+    budget = BUDGET if name == "reduced" else PURE
+    return Row(prepare(name, budget, public), shape, lambda counts: counts.sum() / 1001)
 
 
 def group():
@@ -194,9 +205,13 @@ def most_likely(release):
 
 SPECIAL = {
     "shards": lambda: Row(prepare("shards", BUDGET, Public(shape=KeyShards)), shards, lambda counts: FLOOR),
+    "key-shards": lambda: Row(
+        prepare("key-shards", BUDGET, Public(shape=KeyShards)), shards, lambda counts: FLOOR
+    ),
     "pure": lambda: pure("pure", None),
     "pure-bounded": lambda: pure("pure-bounded", 50_000),
     "pure-shards": lambda: pure("pure-shards", None, several=True),
+    "reduced": lambda: pure("reduced", None),
     "hierarchy-offline": lambda: Row(
         HierarchyRelease(BUDGET, Public(height=2)),
         lambda counts: count_leaves(PATHS, names(counts)),
@@ -204,6 +219,11 @@ SPECIAL = {
     ),
     "hierarchy-users": lambda: Row(
         NodeRelease(BUDGET, nodes(np.ones(KEYS, int)).public(), by_level=True), nodes, read=leaves
+    ),
+    "hierarchy-known": lambda: Row(
+        KnownNodeRelease(Budget.pure(1.0), known(np.ones(KEYS, int)).public(), by_level=True),
+        known,
+        read=leaves,
     ),
     "hierarchy-streaming": lambda: Row(
         LevelFloorRelease(BUDGET, levels(np.ones(KEYS, int)).public(), 90),

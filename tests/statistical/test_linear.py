@@ -18,9 +18,9 @@ from hushcount.mechanisms.linear.calibration import Envelope, envelope_bounds, r
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.laplace import DiscreteLaplace
+from hushcount.sketches.coded.batch import PreparedKeys
 from hushcount.sketches.linear import LINEAR, CountMin, CountSketch, at_least_half
 from hushcount.sketches.sizes import size_for
-from hushcount.sketches.table import PreparedKeys
 
 FALSE_ALARM = 1e-9
 

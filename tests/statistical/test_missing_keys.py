@@ -22,6 +22,16 @@ def counters(heights=HEIGHTS):
     return FloorCounters(KEYS, heights + FLOOR, FLOOR, candidates=MANY, parts=MANY + 1)
 
 
+def halves():
+    """Two sketches, each of its own keys, with floors far from one another."""
+    even = KEYS.to_numpy() % 2 == 0
+    one, other = (
+        FloorCounters(KEYS.filter(pa.array(kept)), (HEIGHTS + FLOOR)[kept], floor, MANY // 2, MANY // 2 + 1)
+        for kept, floor in ((even, FLOOR), (~even, 3))
+    )
+    return KeyShards((one, other))
+
+
 # The summary, what a key truly has, and the public length.
 CASES = {
     "floor": (counters, HEIGHTS + FLOOR, None),
@@ -35,6 +45,8 @@ CASES = {
     "gaussian": (lambda: LimitedKeys(KEYS, HEIGHTS, 8, MANY, unit=USER), HEIGHTS, None),
     "correlated": (lambda: LimitedKeys(KEYS, HEIGHTS, MANY, MANY, unit=USER), HEIGHTS, None),
     "shards": (lambda: Shards((counters(), counters(0 * HEIGHTS))), HEIGHTS + 2 * FLOOR, None),
+    "reduced": (lambda: FloorCounters(KEYS, HEIGHTS, 0, 10**6, 10**6 + 1), HEIGHTS, LONGEST),
+    "key-shards": (halves, HEIGHTS + FLOOR, None),
     "apart": (lambda: KeyShards((counters(),)), HEIGHTS + FLOOR, None),
 }
 
@@ -60,7 +72,9 @@ def test_missing_keys_are_as_rare_as_is_said(name):
         together += bool((true[missing] > accuracy.unpublished_at_most).any())
     assert binom.sf(wrong.max() - 1, RUNS, 0.05) * MANY > FALSE_ALARM
     assert binom.sf(together - 1, RUNS, 0.05) > FALSE_ALARM
-    assert name in ("shards", "apart", "floor") or early.max() / RUNS > 0.05  # it is no idle bound
+    assert (
+        name in ("shards", "apart", "floor", "key-shards") or early.max() / RUNS > 0.05
+    )  # it is no idle bound
 
 
 def test_the_bound_of_a_cut_table_is_for_what_it_does_not_show():

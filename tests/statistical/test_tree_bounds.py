@@ -11,7 +11,9 @@ from tests.statistical.test_noise import FALSE_ALARM
 
 from hushcount.hierarchies.addresses import Ipv4
 from hushcount.hierarchies.base import UserLeafBatch
+from hushcount.hierarchies.known import known_nodes
 from hushcount.keys.labels import NodeLabel
+from hushcount.mechanisms.hierarchy.known import KnownNodeRelease
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.hierarchy.totals import subtree_sizes
@@ -19,6 +21,7 @@ from hushcount.mechanisms.hierarchy.users import NodeRelease
 from hushcount.privacy import Budget
 from hushcount.releases.trees.nodes import Tops
 from hushcount.shapes import LeafCounts, NodeCounts, Public
+from hushcount.shapes.known import KnownNodeCounts
 from hushcount.sketches.leaves import leaf_batches
 from hushcount.sketches.levels import HierarchySketch
 
@@ -135,6 +138,45 @@ def test_published_rows_are_covered_unless_they_are_marked(kind):
     assert rates[15][0] <= 0.06
     assert rates[-25][0] > 0.2  # most of these rows miss
     assert rates[-25][1] <= 0.03 * MANY  # and of all leaves hardly any misses without a mark
+
+
+def test_trees_over_known_nodes_are_covered_whatever_is_published():
+    """All rows at once, of leaves without events too, which noise has published; .7 of the width fails."""
+    every = known_nodes(HIERARCHY, pa.array(np.arange(2000, dtype=np.uint32)))
+    leaves, counts = np.arange(0, 2000, 4), np.tile(np.array([1, 20, 40, 60, 200]), 100)
+    truth = dict(zip(leaves.tolist(), counts.tolist(), strict=True))
+
+    def batches():
+        yield from node_counts(leaves, counts).batches()
+
+    shape = KnownNodeCounts(HIERARCHY, every, batches, 5)
+    mechanism = KnownNodeRelease(Budget.pure(1.0), shape.public(), 25, by_level=True)
+    missed = {1.0: 0, 0.7: 0}
+    empty = 0
+    for seed in range(RUNS):
+        release = mechanism.release(shape, SeededBits(seed))
+        rows = release.table.filter(pa.array(release.rows.levels == 4)).to_pylist()
+        true = [
+            truth.get(int(row["node"].split(".")[3]) + 256 * int(row["node"].split(".")[2]), 0)
+            for row in rows
+        ]
+        empty += true.count(0)
+        for share in missed:
+            width = share * release.accuracy().all_nodes.below
+            missed[share] += any(abs(row["total"] - one) > width for row, one in zip(rows, true, strict=True))
+        known = {row["node"] for row in rows}
+        most = release.accuracy().all_nodes.unpublished[4]
+        lost = [
+            count
+            for leaf, count in truth.items()
+            if f"0.0.{leaf // 256}.{leaf % 256}" not in known and count > most
+        ]
+        missed[1.0] += bool(lost) and not any(
+            abs(row["total"] - one) > width for row, one in zip(rows, true, strict=True)
+        )
+    assert empty > RUNS
+    assert rarely(missed[1.0], RUNS, 0.05)
+    assert not rarely(missed[0.7], RUNS, 0.05)
 
 
 def residuals_of(release):

@@ -117,9 +117,14 @@ def _check_unit(book: Book, plan: RunPlan) -> None:
         )
     if book.unit == USER_WINDOW:
         check_cells(plan.window, str(book.cell))
-    if book.unit != USER and plan.window is not None:
+    _check_clock(book, plan.window)
+
+
+def _check_clock(book: Book, window: TimeWindow | None) -> None:
+    """Raise if a window is told by another column or zone than those before it."""
+    if book.unit != USER and window is not None:
         known = book.clock()
-        if known is not None and plan.window.clock != known:
+        if known is not None and window.clock != known:
             raise LedgerError(OTHER_CLOCK.format(name=book.name, known=known))
 
 
@@ -137,13 +142,11 @@ def _charge(book: Book, run_id: str, plan: RunPlan) -> None:
     paid = _scheduled(book, run_id, plan.event)
     number, budget, charge = paid or grant(book, plan.event, plan.window)
     window = plan.window
-    span = (None, None) if window is None else (window.start, window.stop)
-    clock = None if window is None or window.clock is None else window.clock
     numbers = text(charge.delta), text(charge.basic), text(charge.at(budget.order))
     book.database.change(
         "INSERT INTO run (dataset, run_id, question, source, budget, starts, stops, delta, basic, renyi,"
         " state, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', 1)",
-        *(book.name, run_id, plan.question, book.source(plan.source), number, *span, *numbers),
+        *(book.name, run_id, plan.question, book.source(plan.source), number, *_span(window), *numbers),
     )
     book.append(
         "reserve",
@@ -155,8 +158,20 @@ def _charge(book: Book, run_id: str, plan: RunPlan) -> None:
         delta=text(plan.event.delta),
         window=None if window is None else str(window),
         charge=None if paid else charge.to_dict(),
-        **({} if clock is None else {"time": {"column": clock[0], "zone": clock[1]}}),
+        **_clock(window),
     )
+
+
+def _span(window: TimeWindow | None) -> tuple[int | None, int | None]:
+    """Return the ends of a window as the tables have them."""
+    return (None, None) if window is None else (window.start, window.stop)
+
+
+def _clock(window: TimeWindow | None) -> dict[str, object]:
+    """Return the field of an entry that says by which column and zone its window is told."""
+    if window is None or window.clock is None:
+        return {}
+    return {"time": {"column": window.clock[0], "zone": window.clock[1]}}
 
 
 def _scheduled(book: Book, run_id: str, event: Event) -> tuple[int, Filter, Charge] | None:
@@ -186,7 +201,9 @@ def add_schedule(book: Book, schedule: Schedule) -> None:
     """Charge a whole schedule up front, or raise."""
     if book.run(schedule.name) is not None:
         raise LedgerError(f"Dataset {book.name} has a run {schedule.name} already; choose another name.")
-    number, budget, charge = grant(book, schedule.whole, None)
+    window = schedule.window
+    _check_clock(book, window)
+    number, budget, charge = grant(book, schedule.whole, window)
     numbers = text(charge.delta), text(charge.basic), text(charge.at(budget.order))
     each = text(schedule.each.epsilon), text(schedule.each.delta)
     book.database.change(
@@ -194,9 +211,9 @@ def add_schedule(book: Book, schedule: Schedule) -> None:
         *(book.name, schedule.name, number, schedule.releases, *each),
     )
     book.database.change(
-        "INSERT INTO run (dataset, run_id, question, budget, delta, basic, renyi, state, attempt)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, 'schedule', 1)",
-        *(book.name, schedule.name, schedule.charge, number, *numbers),
+        "INSERT INTO run (dataset, run_id, question, budget, starts, stops, delta, basic, renyi, state,"
+        " attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'schedule', 1)",
+        *(book.name, schedule.name, schedule.charge, number, *_span(window), *numbers),
     )
     book.append(
         "schedule",
@@ -209,6 +226,7 @@ def add_schedule(book: Book, schedule: Schedule) -> None:
         each=dict(zip(("epsilon", "delta"), each, strict=True)),
         releases=str(schedule.releases),
         charge=charge.to_dict(),
+        **({} if window is None else {"window": str(window), **_clock(window)}),
     )
 
 

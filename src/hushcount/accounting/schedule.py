@@ -16,6 +16,7 @@ from hushcount.accounting.chain import canonical
 from hushcount.accounting.charges import Charge, Curve, Event
 from hushcount.accounting.decimals import EXACT, WIDE, Number, number, rounded_up, text
 from hushcount.accounting.runs import check_name
+from hushcount.accounting.windows import TimeWindow
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
 
@@ -39,12 +40,15 @@ class Schedule:
         The most that one of them may spend.
     whole : Event
         What all of them spend.
+    window : TimeWindow, optional
+        The time that the rows of all of them are from; None for all.
     """
 
     name: str
     releases: int
     each: Event
     whole: Event
+    window: TimeWindow | None = None
 
     @property
     def charge(self) -> str:

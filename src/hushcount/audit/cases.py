@@ -17,12 +17,12 @@ import numpy as np
 from hushcount.audit import exact, laws
 from hushcount.audit import moved as changes
 from hushcount.audit.laws import LawPair, NoisyThreshold
-from hushcount.audit.loss_grid import down, levels_divergence
 from hushcount.audit.neighbours import STATES, Summaries, Summary, both_ways, isolated_rows, neighbours
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.ldp.wire.groups import Group
 from hushcount.mechanisms.base import Thresholded
 from hushcount.mechanisms.counters.floor import BoundedLengthRelease, FloorRelease
+from hushcount.mechanisms.counters.key_shards import KeyShardRelease
 from hushcount.mechanisms.counters.shards import ShardRelease
 from hushcount.mechanisms.histograms.geometric_noise import TruncatedGeometricNoise
 from hushcount.mechanisms.keys.calibration import UNIT, KeyRound, weights
@@ -46,7 +46,7 @@ class Spent(NamedTuple):
     epsilon: float | None = None
 
 
-def noisy(mechanism: FloorRelease | Thresholded[FloorCounters]) -> NoisyThreshold:
+def noisy(mechanism: FloorRelease | KeyShardRelease | Thresholded[FloorCounters]) -> NoisyThreshold:
     """Return noise and threshold of a mechanism, at its own budget."""
     budget = mechanism.budget
     return NoisyThreshold(mechanism.noise, mechanism.threshold, budget.epsilon, budget.delta)
@@ -181,18 +181,18 @@ def cells(law: Distribution, depth: int, epsilon: float) -> Iterator[Spent]:
     span = law.two_sided(VANISHING)
     values = np.arange(-span, span + 2)
     pair = np.asarray(law.pmf(values)), np.asarray(law.pmf(values - 1))
-    yield _pure(laws.together([laws.merged(pair)] * depth), epsilon, words)
+    yield pure_spent(laws.together([laws.merged(pair)] * depth), epsilon, words)
 
 
 def envelope(plan: Envelope, epsilon: float, counters: int, events: int) -> Iterator[Spent]:
     """One estimate far above the threshold, and a key that only one side tracks."""
     span = plan.distribution.two_sided(VANISHING)
-    values = np.arange(-span, span + 2)
+    values = np.arange(-span, span + 1 + plan.weight)
     rows = plan.depth if plan.kind == "count-min" else (plan.depth + 1) // 2
-    pair = tuple(_estimates(plan, values - moved, rows) for moved in (0, 1))
+    pair = tuple(_estimates(plan, values - moved, rows) for moved in (0, plan.weight))
     for p, q in (pair, pair[::-1]):
-        yield Spent(_divergence((p, q), epsilon), "the estimate of a frequent key, changed by 1")
-    new = events // counters + 1
+        yield Spent(_divergence((p, q), epsilon), f"the estimate of a frequent key, changed by {plan.weight}")
+    new = events // counters + plan.weight
     above = np.array([plan.threshold + 1 - new])
     yield Spent(float(_at_least(plan, above, rows)[0]), f"a key of {new} events that one side tracks")
 
@@ -210,28 +210,13 @@ def _at_least(plan: Envelope, values: Counts, rows: int) -> Floats:
     return np.asarray(np.sum(terms, axis=0))
 
 
-def path(law: Distribution, threshold: int, tests: int, epsilon: float, weight: int = 1) -> Iterator[Spent]:
-    """One leaf whose whole path is tested at the same residual, or a new leaf; an event has this weight."""
-    spent = changes.path_divergence(law, threshold, tests, epsilon, weight)
-    yield Spent(spent, f"one path of {tests} nodes and an event of weight {weight}")
-
-
-def levels(release: NoisyThreshold, height: int) -> Iterator[Spent]:
-    """All levels in one state: every count changed, or every node isolated."""
-    for state in STATES:
-        pair = next(neighbours(state, release.threshold, 0))
-        for sides, step in ((pair, 1), (pair[::-1], -1)):
-            spent = levels_divergence(release, [(sides[0], sides[1])] * height, down, step)
-            yield Spent(spent, f"{height} levels in {state}")
-
-
 def largest(law: DiscreteLaplace, units: int, epsilon: float) -> Iterator[Spent]:
     """The largest noisy count of three keys, of which one changes by `units`."""
     for y in (0, 1, 3):
         more, less = (changes.largest_of((count, 0, 1), law) for count in (y + units, y))
         p, q = (np.array([side[output] for output in more]) for side in (more, less))
         for sides in ((p, q), (q, p)):
-            yield _pure(sides, epsilon, f"reduced counts {y + units} and {y} of three keys")
+            yield pure_spent(sides, epsilon, f"reduced counts {y + units} and {y} of three keys")
 
 
 def reduced_sums(law: DiscreteLaplace, epsilon: float) -> Iterator[Spent]:
@@ -241,7 +226,7 @@ def reduced_sums(law: DiscreteLaplace, epsilon: float) -> Iterator[Spent]:
             changes.two_largest_of((a + other[0], b + other[1], other[2]), law) for a, b in ((4, 1), (2, 2))
         )
         for sides in ((p, q), (q, p)):
-            yield _pure(sides, epsilon, f"reduced counts (4, 1, 0) and (2, 2, 0), beside {other}")
+            yield pure_spent(sides, epsilon, f"reduced counts (4, 1, 0) and (2, 2, 0), beside {other}")
 
 
 def user(release: NoisyThreshold, rows: int, budget: Budget) -> Iterator[Spent]:
@@ -280,7 +265,7 @@ def _report(groups: tuple[Group, ...], truth: int | None) -> exact.Distribution:
     return {symbols: mass for symbols, mass in found.items()}  # noqa: C416
 
 
-def _pure(pair: LawPair, epsilon: float, words: str) -> Spent:
+def pure_spent(pair: LawPair, epsilon: float, words: str) -> Spent:
     """Return what is spent of epsilon and, if it is exceeded, of delta."""
     p, q = pair
     common = (p > VANISHING) & (q > VANISHING)

@@ -116,6 +116,23 @@ def two_largest_of(y: tuple[int, int, int], law: DiscreteLaplace) -> Floats:
     return np.concatenate(found)
 
 
+def rounded_pair(
+    law: DiscreteLaplace, level: int, least: int, sums: tuple[int, int]
+) -> tuple[Floats, Floats]:
+    """Return the distributions of what is published of two sums of one key, nothing at the end.
+
+    A sum below `level` becomes that with probability sum / level, or 0, which is never published.
+    """
+    values = np.arange(least, max(least, *sums) + law.two_sided(1e-25))
+
+    def published(one: int) -> Floats:
+        share, raised = min(one / level, 1.0), max(one, level)
+        shown = share * np.asarray(law.pmf(values - raised))
+        return np.append(shown, 1 - share * float(law.tail(least - raised)))
+
+    return published(sums[0]), published(sums[1])
+
+
 def _shifted(law: DiscreteGaussian, step: int, epsilon: Floats) -> Floats:
     """Return the divergence of one value with this noise that changes by `step`, at many losses."""
     sigma = float(law.sigma)

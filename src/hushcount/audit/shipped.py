@@ -8,13 +8,14 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from hushcount.audit import cases, laws
+from hushcount.audit import cases, laws, trees
 from hushcount.audit.cases import Spent, noisy
-from hushcount.audit.laws import LawPair, NoisyThreshold
+from hushcount.audit.laws import LawPair
 from hushcount.audit.moved import (
     Halves,
     divergences,
     geometric_pair,
+    rounded_pair,
     row_pair,
     steered_divergences,
     total_divergence,
@@ -24,8 +25,8 @@ from hushcount.ldp.wire.encodings import Integers
 from hushcount.mechanisms.base import Mechanism
 from hushcount.mechanisms.counters.floor import FloorRelease
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
-from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.histograms.correlated import CorrelatedSparseHistogram
+from hushcount.mechanisms.histograms.reduced import ReducedRelease
 from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometric
 from hushcount.mechanisms.keys.selection import KeySelection
 from hushcount.mechanisms.linear.cells import NoisyCells
@@ -39,6 +40,7 @@ from hushcount.registry import Registry
 from hushcount.shapes import ExactCounts, Public
 
 BUDGET = Budget(1.0, 1e-6)
+WITHOUT_DELTA = (*PURE, "hierarchy-known")
 NEAR = 0.95  # of delta: mechanisms that spend more of it are audited as they are
 SAFE = 1e-9  # relative: a divergence must be above delta by more than this to refute
 # Public numbers of the audited mechanisms, small enough to enumerate; the floor is at most neighbours.FLOOR.
@@ -120,7 +122,9 @@ def audit_shipped(name: str, budget: Budget = BUDGET) -> Finding:
     kind: Any = EVERY_MECHANISM[name]
     public, worst_cases = CASES[name]
     own = (
-        unwarned(budget.epsilon, 0.0) if name in PURE else tightened(lambda each: kind(each, *public), budget)
+        unwarned(budget.epsilon, 0.0)
+        if name in WITHOUT_DELTA
+        else tightened(lambda each: kind(each, *public), budget)
     )
     found = list(worst_cases(kind(own, *public)))
     worst = max(found, key=lambda spent: (spent.delta, spent.epsilon or 0))
@@ -158,12 +162,6 @@ def _calibration(mechanism: object) -> dict[str, object]:
     }
 
 
-def _levels(mechanism: LevelFloorRelease) -> Iterator[Spent]:
-    found, budget = mechanism.levels, mechanism.budget
-    release = NoisyThreshold(found.noise.distribution, found.threshold, budget.epsilon, budget.delta)
-    return cases.levels(release, mechanism.height)
-
-
 def _cells(mechanism: NoisyCells) -> Iterator[Spent]:
     """CountSketch, which spends delta; Count-Min has a smaller delta of 0, which it must keep as well."""
     epsilon = mechanism.budget.epsilon
@@ -176,8 +174,11 @@ def _cells(mechanism: NoisyCells) -> Iterator[Spent]:
 
 
 def _envelope(mechanism: CountMinEnvelope | CountSketchEnvelope) -> Iterator[Spent]:
+    """Events of weight 1, and those of a larger weight with the noise for it."""
     counters, events = mechanism.public.parts or 1, mechanism.public.max_events or 1
-    return cases.envelope(mechanism.plan, mechanism.budget.epsilon, counters, events)
+    heavier = type(mechanism)(mechanism.budget, replace(mechanism.public, unit=HEAVY))
+    for own in (mechanism, heavier):
+        yield from cases.envelope(own.plan, own.budget.epsilon, counters, events)
 
 
 def _correlated(mechanism: CorrelatedSparseHistogram) -> Iterator[Spent]:
@@ -196,7 +197,7 @@ def _path(mechanism: HierarchyRelease) -> Iterator[Spent]:
     """Events of weight 1, and those of a larger weight with the noise for it."""
     heavier = HierarchyRelease(mechanism.budget, replace(TREE, unit=HEAVY))
     for own, weight in ((mechanism, 1), (heavier, HEAVY.weight)):
-        yield from cases.path(own.noise, own.threshold, HEIGHT + 1, own.budget.epsilon, weight)
+        yield from trees.path(own.noise, own.threshold, HEIGHT + 1, own.budget.epsilon, weight)
 
 
 def _geometric(mechanism: TruncatedGeometric) -> Iterator[Spent]:
@@ -229,6 +230,19 @@ def _total(mechanism: TotalRelease) -> Iterator[Spent]:
             yield Spent(spent, f"{keys} keys of count {count}, or one less, and the total")
 
 
+def _reduced(mechanism: ReducedRelease) -> Iterator[Spent]:
+    """All sums fall by 1, or one rises by as much as the level while all others fall by 1."""
+    level, least, epsilon = mechanism.level, mechanism.least_noisy, mechanism.budget.epsilon
+    for low, other in product((0, 1, level, least), repeat=2):
+        falling = [(other + 1, other)] * (level - 1)
+        for steps in ([(low + 1, low), *falling], [(low, low + level), *falling]):
+            pairs = [laws.merged(rounded_pair(mechanism.noise, level, least, step)) for step in steps]
+            both = laws.together(pairs)
+            for pair in (both, both[::-1]):
+                spent = laws.hockey_stick(pair, epsilon + cases.ROUNDING)
+                yield Spent(spent, f"sums of reduced counts that change by {steps}")
+
+
 def _sized(mechanism: SizedSample) -> Iterator[Spent]:
     """A key that is new or of some count, beside others, and the total that sets the rate."""
     at = cache(lambda total: type(mechanism)(mechanism.budget, mechanism.public, SIZED, total).sample.rows)
@@ -252,6 +266,7 @@ CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
     "chan": ((SKETCH,), lambda own: cases.together(noisy(own), SKETCH.candidates or 1)),
     "dpss": ((SKETCH,), cases.bounded_length),
     "shards": ((SKETCH,), cases.shards),
+    "key-shards": ((SKETCH,), lambda own: cases.floor(noisy(own))),  # the other shards stay as they are
     "laplace-threshold": ((Public(),), lambda own: cases.one_key(noisy(own))),
     "truncated-geometric": ((Public(),), _geometric),
     "public-floor": ((SKETCH,), lambda own: cases.geometric(own.noise, own.budget)),
@@ -266,6 +281,7 @@ CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
     "keys-sips": ((SETS,), _key_rounds),
     "keys-weighted": ((SETS,), _key_rounds),
     "laplace": ((TOGETHER,), lambda own: cases.together(noisy(own), MOVED)),
+    "reduced": ((Public(candidates=3, parts=4),), _reduced),
     "pure": ((DOMAIN,), lambda own: cases.largest(own.noise, 3, own.budget.epsilon)),
     "pure-bounded": ((DOMAIN,), lambda own: cases.largest(own.noise, 1, own.budget.epsilon)),
     "pure-shards": ((DOMAIN,), lambda own: cases.reduced_sums(own.noise, own.budget.epsilon)),
@@ -273,7 +289,8 @@ CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
     "count-min-envelope": ((SKETCH,), _envelope),
     "count-sketch-envelope": ((SKETCH,), _envelope),
     "hierarchy-offline": ((TREE,), _path),
-    "hierarchy-streaming": ((TREE,), _levels),
+    "hierarchy-streaming": ((TREE,), trees.levels),
+    "hierarchy-known": ((replace(TREE, moved=MOVED, candidates=100),), trees.every_node),
     "hierarchy-users": ((replace(TREE, moved=MOVED),), _many_keys),
     "chosen-bound": ((RANKED, 2), _chosen),
     "total": ((PAIRS, "truncated-geometric"), _total),

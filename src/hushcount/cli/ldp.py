@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import click
 
 from hushcount.cli import options, show
@@ -14,6 +16,7 @@ Example:
   hushcount ldp new words.json --items words:6 --epsilon 2 --users 1000000
   hushcount ldp randomise words.json typed.csv --column word --output reports.bin
   hushcount ldp aggregate words.json reports.bin
+  hushcount ldp query words.json reports.bin --item tea --item coffee
   hushcount ldp simulate typed.csv --column word --items words:6 --epsilon 2
 """
 CAMPAIGN = (
@@ -77,10 +80,19 @@ REPORT_FORMAT = options.choice(
     REPORT_FORMS,
 )
 OUTPUT = options.text("--output -o PATH", "Where to write the reports.", required=True)
-ANSWER = (
-    options.real("--threshold T", "Smallest count to publish. Default: that of MANIFEST."),
+COLLECTED = (
     options.text("--state PATH", "Continue with the reports in this file, and keep all of them there."),
     options.flag("--collected-in-time", "Count reports that came before the campaign ended."),
+    options.CONFIDENCE,
+)
+ANSWER = (
+    options.real("--threshold T", "Smallest count to publish. Default: that of MANIFEST."),
+    *COLLECTED,
+    options.LIMIT,
+)
+ITEMS = (
+    click.option("--item", "items", multiple=True, metavar="ITEM", help="An item to look up; repeat it."),
+    options.text("--items-file PATH", "Also look up every line of a file (- for standard input)."),
 )
 
 
@@ -131,7 +143,7 @@ def randomise(manifest: str, output: str, form: str | None, **values: object) ->
 @ldp.command(epilog=EPILOG, short_help="Find the items that many users hold.")
 @click.argument("manifest")
 @click.argument("reports", nargs=-1)
-@options.options(REPORT_FORMAT, *ANSWER, options.CONFIDENCE, options.LIMIT)
+@options.options(REPORT_FORMAT, *ANSWER)
 @options.options(*options.FILES, *options.SHOWN)
 def aggregate(manifest: str, reports: tuple[str, ...], style: str | None, **values: object) -> None:
     """Find the items that many users hold in files of REPORTS (- for standard input).
@@ -148,6 +160,36 @@ def aggregate(manifest: str, reports: tuple[str, ...], style: str | None, **valu
         counted, release = collect(manifest, reports, settings, progress)
     show.say(("Reports", (counted,)))
     show.show_release(release, style, settings.limit)
+
+
+@ldp.command(epilog=EPILOG, short_help="Estimate how many users hold chosen items.")
+@click.argument("manifest")
+@click.argument("reports", nargs=-1)
+@options.options(*ITEMS, REPORT_FORMAT, *COLLECTED, options.JSON)
+def query(
+    manifest: str, reports: tuple[str, ...], items_file: str | None, style: str | None, **values: object
+) -> None:
+    """Estimate how many users hold each ITEM, from files of REPORTS (- for standard input).
+
+    It costs no privacy, however often it is done. Choose the items before seeing any result: among
+    many, those that look most frequent are those whose noise was upward.
+    """
+    from hushcount.cli.oracle import lines_of
+    from hushcount.jobs.ldp.collection import ReadSettings
+    from hushcount.jobs.ldp.queries import query as look_up
+    from hushcount.jobs.settings import taken
+    from hushcount.releases.stored.documents import rows_plain
+
+    items = (*cast(tuple[str, ...], values["items"]), *lines_of(items_file))
+    with show.progress_bar() as progress:
+        found = look_up(manifest, reports, items, taken(ReadSettings, values), progress)
+    if style == "json":
+        said = {"guarantee": found.guarantee.to_dict(), "statements": list(found.sentences)}
+        show.print_json({"hushcount": 1, "kind": "answers", **said, "rows": rows_plain(found.table)})
+        return
+    show.say(("Reports", (found.counted,)))
+    show.print_tsv(found.table)
+    show.say(("Accuracy", found.sentences))
 
 
 @ldp.command(epilog=EPILOG, short_help="Try a campaign on FILE and compare with the truth.")

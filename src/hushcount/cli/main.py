@@ -29,9 +29,13 @@ _TABLE = {
     "merge": ("hushcount.cli.sketches:merge", "Add up raw sketch files of different data."),
     "release": ("hushcount.cli.sketches:release", "Publish a sketch file with differential privacy."),
     "add": ("hushcount.cli.sketches:add", "Add up published tables of different data."),
+    "order": ("hushcount.cli.tables.order:order", "Tell how sure the order of a published table is."),
     "inspect": ("hushcount.cli.sketches:inspect", "Describe a sketch or an oracle to its owner."),
     "oracle": ("hushcount.cli.oracle:oracle", "Publish a noisy sketch, then look up any key."),
     "ldp": ("hushcount.cli.ldp:ldp", "Ask users for randomised reports: the local model."),
+    "collect": ("hushcount.cli.service.collect:collect", "Run campaigns of the local model over HTTP."),
+    "relay": ("hushcount.cli.service.relay:relay", "Pass on sealed reports in shuffled batches."),
+    "watch": ("hushcount.cli.watch:watch", "Publish a table that goes on, period by period."),
     "plan": ("hushcount.cli.trust.plan:plan", "Tell what a table will hold, before any data are read."),
     "verify": ("hushcount.cli.trust.verify:verify", "Check a release file without its data."),
     "explain": ("hushcount.cli.trust.verify:explain", "Print what is proved of a mechanism, and the proof."),
@@ -39,11 +43,9 @@ _TABLE = {
     "audit": ("hushcount.cli.trust.audit:audit", "Try to refute the privacy claim of a mechanism."),
 }
 COMMANDS: Registry[click.Command] = Registry("command", {name: place for name, (place, _) in _TABLE.items()})
-DEBUG = "HUSHCOUNT_DEBUG"
-INTERRUPTED = 130
-AS_JSON = "--json"
+BAD_USAGE, INTERRUPTED = 2, 130  # exit codes
+DEBUG, AS_JSON = "HUSHCOUNT_DEBUG", "--json"
 READER = "hushcount-read-ahead"
-BAD_USAGE = 2
 MANNERS = {
     show.QUIET: "Print no messages besides warnings and errors.",
     show.VERBOSE: "Print more about how the result was made; never raw data.",
@@ -153,6 +155,7 @@ def program() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code."""
+    whole = arguments is None  # the process is this program's own
     given = list(sys.argv[1:] if arguments is None else arguments)
     failure: BaseException | None = None
     with signals.handled(ends=True):
@@ -160,12 +163,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _open_streams()
             show.speak(show.USUAL)
             with _warnings_shown(given):
-                program.main(args=given or ["--help"], prog_name="hushcount", standalone_mode=False)
+                program.main(given or ["--help"], "hushcount", obj=whole, standalone_mode=False)
             sys.stdout.flush()
         except BaseException as error:
             failure = error.failure if isinstance(error, _Passed) else error
         # Whoever presses Ctrl-C again still gets the message, and the code that goes with it.
-        with signals.ignored(to_the_end=arguments is None):
+        with signals.ignored(to_the_end=whole):
             return 0 if failure is None else _ended(_failed(failure, given))
 
 
@@ -225,8 +228,7 @@ def _failed(error: BaseException, given: Sequence[str] = ()) -> int:
     from hushcount.releases.views.tables import visible
 
     sentence, code = explained(error)
-    if isinstance(error, HushcountError):
-        sentence = _in_options(sentence, given)
+    sentence = _in_options(sentence, given) if isinstance(error, HushcountError) else sentence
     # It may quote text of a file, which a terminal must not obey.
     shown = visible(sentence)
     click.echo(_line("error", shown, _kind(error), code) if AS_JSON in given else shown, err=True)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
 
+from hushcount.cli import databases, formats
 from hushcount.errors import ParameterError
-from hushcount.jobs.choices import COUNTED, FORMATS, ON_BAD, RULES, Partitioning
+from hushcount.jobs.choices import COUNTED, ENGINES, LOCAL, ON_BAD, RULES, SPARK, Partitioning
 
 if TYPE_CHECKING:
     from hushcount.jobs.request import Request
@@ -115,12 +116,9 @@ SOURCE = (
         metavar="NAME",
         help="Column to count. Repeat it to count combinations of columns.",
     ),
-    text("--sql QUERY", "Count the rows of a DuckDB query instead of FILE."),
-    text(
-        "--format FORMAT",
-        f"Format of FILE, if its extension does not show it: {', '.join(FORMATS)}.",
-        click.Choice(tuple(FORMATS)),
-    ),
+    text("--sql QUERY", "Count the rows of a DuckDB query instead of FILE, or of a query of --database."),
+    *databases.READ,
+    *formats.READ,
     choice(
         "--type key_type",
         "Read the keys as text or whole numbers; CSV and JSON keys are text by default.",
@@ -139,7 +137,7 @@ SOURCE = (
 CHECKPOINT = text("--checkpoint PATH", "Save progress there (raw data); a stopped run continues from it.")
 COUNTERS = whole("--counters K", "Counters kept in memory; more find rarer keys.", default=131072)
 COUNTERS_BY_ENGINE = whole(
-    "--counters K", "Counters kept in memory (131072; on Spark 16384 per shard); more find rarer keys."
+    "--counters K", "Counters kept in memory (131072; on Spark all keys without it); more find rarer keys."
 )
 
 
@@ -187,13 +185,15 @@ MAX_EVENTS = whole(
 )
 CONFIDENCE = real("--confidence P", "Confidence level of the intervals [lower, upper].", default=0.95)
 LIMIT = whole("--limit N", "Show at most N rows; costs no privacy.")
+PER = text("--per COLUMN", "With --limit: show N rows of each value of this column, one of several.")
 MIN_COUNT = whole("--min-count C", "Show only rows with a noisy count of at least C; costs no privacy.")
-OUTPUT = text("--output -o PATH", "Also write the table: .csv, .tsv, .parquet or .json.")
+OUTPUT = text("--output -o PATH", "Also write the table: .csv, .tsv, .parquet, .json, or a.duckdb#NAME.")
 FORM = (
     OUTPUT,
     text("--sign KEY", "Sign --output, a .json, with this Ed25519 private key (PEM)."),
     flag("--excel", "Write .csv with an apostrophe before keys that a spreadsheet would take for formulas."),
     flag("--sidecar", "Also write PATH.json beside --output PATH: the guarantee, without rows."),
+    *databases.WRITE,
 )
 SOURCE_NAME = text(
     "--source-name NAME", "What the data are called; nothing else in JSON and reports names them."
@@ -216,15 +216,11 @@ DOMAIN = text(
     "All keys that can occur, known to everybody: a file with one key per line, or a range;"
     " requires --delta 0; with --user the noise is for all rows of a user together.",
 )
-RELEASE = (*BUDGET, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, MIN_COUNT, *FILES, DRY_RUN, *SHOWN)
+RELEASE = (*BUDGET, DOMAIN, MECHANISM, MAX_EVENTS, CONFIDENCE, LIMIT, PER, MIN_COUNT, *FILES, DRY_RUN, *SHOWN)
 
 VERBS = """How to put parts together: `merge` adds up raw sketches into one sketch; `release A B`
 publishes raw sketches of disjoint data together, as shards; `add` adds up published tables;
 `oracle merge` adds up published oracles."""
-WEIGHED = (
-    text("--weight COLUMN", "Column of how much a row counts, a whole number; counts are then sums of it."),
-    whole("--max-weight W", "With --weight: the most that a row counts (1); noise grows with it."),
-)
 USER = text("--user NAME", "Column of the users. Protects one user, not one event; needs --max-keys.")
 BOUNDED = (USER, whole("--max-keys M", "Keep at most M different keys of each user."))
 USERS = (
@@ -241,18 +237,14 @@ USERS = (
     ),
     whole("--max-events-per-user M", "Keep at most M events of a user."),
 )
-SPARK = (
-    choice("--engine", "Count in this process, or in shards on Spark.", ("local", "spark"), default="local"),
-    whole("--shards S", "Spark: number of shards (64)."),
+ENGINE = choice("--engine", "Read and count in this process, or on Spark.", ENGINES, default=LOCAL)
+SHARDED = (
+    ENGINE,
+    whole("--shards S", "Spark: count in sketches of S shards (64), in place of exact counts."),
     text("--row-id NAME", "Spark: assign rows to shards by this column, a unique row number."),
-    choice(
-        "--partition-by",
-        "Spark: assign rows to shards by key (default) or by file (needs --files-cut-by).",
-        RULES,
-    ),
+    choice("--partition-by", "Spark: assign rows to shards by key, or by file (see --files-cut-by).", RULES),
     text(
-        "--files-cut-by WORDS",
-        "Spark: the attribute that decides in which file a row is, such as country; you state it.",
+        "--files-cut-by WORDS", "Spark: what decides in which file a row is, such as country; you state it."
     ),
 )
 
@@ -262,20 +254,21 @@ def formed(values: Values) -> Values:
     from hushcount.jobs.settings import taken
     from hushcount.releases.writers import Form, check_output
 
-    if not (values["sign"] or values["excel"] or values["sidecar"]):
+    named = ("sign", "excel", "sidecar", "if_exists")
+    given = {name: values[name] for name in named if values.get(name)}
+    if not given:
         return values
     if values["output"] is None:
-        raise ParameterError("--sign, --excel and --sidecar need --output.")
-    form = taken(Form, values, path=values["output"])
+        raise ParameterError("--sign, --excel, --sidecar and --if-exists need --output.")
+    form = taken(Form, given, path=values["output"])
     check_output(form)
     return values | {"output": form}
 
 
 def data(values: Values) -> Values:
-    """Return the values of a command, of which either a file or a query must be given."""
-    if (values["data"] is None) == (values["sql"] is None):
-        raise ParameterError("Give either FILE (- for standard input) or --sql.")
-    return values | {"key_type": values["key_type"] or "auto"}
+    """Return the values of a command, whose data are a file, a query or a database."""
+    read = {"data": databases.data(values), "key_type": values["key_type"] or "auto"}
+    return formats.named(values) | read
 
 
 def request(values: Values) -> Request:
@@ -287,12 +280,12 @@ def request(values: Values) -> Request:
 
 
 def partitioning(values: Values) -> Partitioning | None:
-    """Return how Spark assigns rows to shards, None for another engine."""
+    """Return how Spark assigns rows to shards, None for another engine or if it was not told."""
     from hushcount.jobs.settings import taken
 
     names = ("shards", "partition_by", "row_id", "files_cut_by")
     given = {name: values[name] for name in names if values[name] is not None}
-    if values["engine"] == "spark":
+    if values["engine"] == SPARK and given:
         return taken(Partitioning, given, user=values["user"], by=values["partition_by"])
     if given:
         raise ParameterError("--shards, --row-id, --partition-by and --files-cut-by need --engine spark.")

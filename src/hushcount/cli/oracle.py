@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hushcount import signals
-from hushcount.cli import options, show
+from hushcount.cli import options, rows, show
 from hushcount.cli.wording import ShortGroup
 from hushcount.errors import DataError, KeyTypeError, ParameterError, cannot_read
 from hushcount.jobs.choices import CELLS
@@ -65,8 +65,9 @@ def oracle() -> None:
 @options.options(
     options.FILE,
     *options.SOURCE,
-    *options.WEIGHED,
+    *rows.SIZED,
     *options.BOUNDED,
+    options.ENGINE,
     options.EPSILON,
     options.RHO,
     DELTA,
@@ -120,7 +121,7 @@ def query(
     from hushcount.releases.stored.documents import rows_plain
 
     found = Oracle.load(oracle)
-    table = found.estimate(_typed([*keys, *_lines(keys_file)], found.key_type), confidence)
+    table = found.estimate(_typed([*keys, *lines_of(keys_file)], found.key_type), confidence)
     if style == "json":
         show.print_json({"hushcount": 1, "kind": "answers", **_described(found), "rows": rows_plain(table)})
         return
@@ -146,7 +147,7 @@ def heavy(oracle: str, candidates: str, style: str | None, **values: object) -> 
     from hushcount.releases.stored.documents import rows_plain
 
     found = Oracle.load(oracle)
-    listed = heavy_hitters(found, _typed(_lines(candidates), found.key_type), **values)  # type: ignore[arg-type]
+    listed = heavy_hitters(found, _typed(lines_of(candidates), found.key_type), **values)  # type: ignore[arg-type]
     if style == "json":
         said = {"statements": list(listed.sentences), "rows": rows_plain(listed.table)}
         show.print_json({"hushcount": 1, "kind": "heavy-hitters", **_described(found), **said})
@@ -170,8 +171,8 @@ def _described(found: Oracle) -> dict[str, object]:
     return {"guarantee": found.guarantee.to_dict(), "notes": list(found.notes)}
 
 
-def _lines(path: str | None) -> list[str]:
-
+def lines_of(path: str | None) -> list[str]:
+    """Return the lines of a file, none if no file is given, or raise."""
     if path is None:
         return []
     try:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hushcount import signals
-from hushcount.cli import options, show
+from hushcount.cli import options, rows, show
+from hushcount.cli.start_up import skip_pandas
 from hushcount.jobs.choices import METHODS, SCHEMES, SELECTIONS
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ SELECTION = (
 SHAPE = (
     options.text(
         "--hierarchy -H H",
-        "ipv4/8|4|1, ipv6/16|8|4, domain[/N], path[/N], date, columns:A,B,..., or parents:FILE.csv"
-        " (lines child,parent).",
+        "ipv4/8|4|1, ipv6/16|8|4, ip/8|4|1 for both, domain[/N], path[/N], date, columns:A,B,..., or"
+        " parents:FILE.csv (lines child,parent).",
         required=True,
     ),
     options.whole("--height N", "Height of a parent table, if it is known."),
@@ -81,7 +82,18 @@ METHOD = options.choice(
     METHODS,
     default=METHODS[0],
 )
+THREADS = options.whole(
+    "--threads N",
+    "Count in N threads that share the counters. N is published, with a noisy floor of each, so no machine"
+    " chooses it.",
+    default=1,
+)
 LEVEL_COUNTERS = options.whole("--counters K", "Streaming: counters kept for each level (16384).")
+KNOWN = options.text(
+    "--domain FILE|A..B",
+    "All keys that can occur, known to everybody; requires --delta 0, at which every node above them has"
+    " noise. Tables of parents and IPv4 need none for --delta 0.",
+)
 PLOT = options.text("--plot PATH", "Also draw the tree: an icicle as .svg.")
 DRAW = (
     options.real("--rate R", "Sampling rate; --scheme says what it means."),
@@ -113,8 +125,8 @@ OTHER = (
 
 
 @click.command(epilog=TOP)
-@options.options(options.FILE, *options.SOURCE, *options.WEIGHED, *options.USERS, *options.SPARK)
-@options.options(options.COUNTERS_BY_ENGINE, options.CHECKPOINT, *OTHER, *options.RELEASE)
+@options.options(options.FILE, *options.SOURCE, *rows.SIZED, *options.USERS, *options.SHARDED)
+@options.options(options.COUNTERS_BY_ENGINE, THREADS, options.CHECKPOINT, *OTHER, *options.RELEASE)
 def top(style: str | None, **values: object) -> None:
     """Publish the most frequent keys of FILE with differential privacy.
 
@@ -129,9 +141,9 @@ def top(style: str | None, **values: object) -> None:
 
 
 @click.command(epilog=TREE)
-@options.options(options.FILE, *options.SOURCE, *options.WEIGHED, *options.BOUNDED, *SHAPE)
+@options.options(options.FILE, *options.SOURCE, *rows.SIZED, *options.BOUNDED, options.ENGINE, *SHAPE)
 @options.options(options.MAX_EVENTS)
-@options.options(METHOD, LEVEL_COUNTERS)
+@options.options(METHOD, LEVEL_COUNTERS, KNOWN)
 @options.options(
     options.CHECKPOINT,
     *options.BUDGET,
@@ -157,10 +169,12 @@ def tree(style: str | None, **values: object) -> None:
 
 
 @click.command(epilog=SAMPLE)
-@options.options(options.FILE, *options.SOURCE, *options.WEIGHED, *options.BOUNDED, *DRAW)
+@options.options(options.FILE, *options.SOURCE, *rows.SIZED, *options.BOUNDED, options.ENGINE, *DRAW)
 @options.options(options.CHECKPOINT, *options.BUDGET)
 @options.options(options.MAX_EVENTS)
-@options.options(options.CONFIDENCE, options.LIMIT, *options.FILES, options.DRY_RUN, *options.SHOWN)
+@options.options(
+    options.CONFIDENCE, options.LIMIT, options.PER, *options.FILES, options.DRY_RUN, *options.SHOWN
+)
 def sample(style: str | None, **values: object) -> None:
     """Publish a sample of the keys of FILE by count, with differential privacy.
 
@@ -185,8 +199,10 @@ def sample(style: str | None, **values: object) -> None:
 
 
 @click.command(epilog=KEYS)
-@options.options(options.FILE, *options.SOURCE, *SELECTION, *options.BUDGET, options.LIMIT)
-@options.options(*options.FORM, options.SOURCE_NAME, options.REPORT, options.DRY_RUN, *options.SHOWN)
+@options.options(options.FILE, *options.SOURCE, *SELECTION, options.ENGINE, *options.BUDGET)
+@options.options(
+    options.LIMIT, *options.FORM, options.SOURCE_NAME, options.REPORT, options.DRY_RUN, *options.SHOWN
+)
 def keys(style: str | None, **values: object) -> None:
     """Publish which keys of FILE exist, without counts, with differential privacy.
 
@@ -204,6 +220,10 @@ def _publish(
     style: str | None,
 ) -> None:
     """Run a job with a progress bar, and print what it publishes, or what it would publish."""
+    # Only where the program was started as such, and Spark does not hand over frames.
+    if click.get_current_context().obj and values.get("engine") != "spark":
+        skip_pandas()
+
     from hushcount.jobs.run import run
     from hushcount.jobs.trust.dry_run import DryRun, dry_run
 

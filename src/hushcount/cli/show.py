@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hushcount.jobs.request import Progress
     from hushcount.jobs.trust.dry_run import DryRun
+    from hushcount.releases.feeds.table import FeedTable
     from hushcount.releases.release import Release
     from hushcount.releases.tree import TreeRelease
     from hushcount.releases.views.page import Page
@@ -55,6 +56,20 @@ def show_release(release: Release | TreeRelease, style: str | None, limit: int |
     show_page(page_of(release, Screen(style, sys.stdout.isatty(), width_of(sys.stdout), limit)))
     if _level[0] == VERBOSE:
         say(("Details", detail_sentences(release)))
+
+
+def show_feed(found: FeedTable, style: str | None) -> None:
+    """Print a table of a feed to standard output, and what it means to standard error."""
+    if style == "json":
+        _print_text(found.to_json() + "\n")
+        return
+    if style == "table" or sys.stdout.isatty():
+        from hushcount.releases.views.feeds import feed_frame
+
+        print_table(feed_frame(found, width_of(sys.stdout)))
+    else:
+        print_tsv(found.table)
+    say(("Privacy", (found.statement,)), ("Meaning", found.sentences))
 
 
 def show_dry_run(found: DryRun, style: str | None) -> None:

@@ -16,6 +16,7 @@ Example:
   hushcount sketch flows.parquet --column source --kind hierarchy --hierarchy ipv4/8 -o flows.hc
   hushcount sketch monday.parquet --column query --kind count-min -o cells.hc
   hushcount oracle cells.hc --epsilon 1 -o oracle.hc
+  hushcount sketch theirs.csv --column key --counts counter --kind misra-gries --counters 64 -o theirs.hc
 """
 MERGE = f"""\b
 Example:
@@ -28,6 +29,7 @@ Example:
   hushcount release monday.hc --epsilon 1 --delta 1e-8 --output monday.csv
   hushcount release europe.hc asia.hc --epsilon 1 --delta 1e-8
   hushcount release europe.hc asia.hc --epsilon 1 --delta 0 --domain 0..999
+  hushcount release europe.hc asia.hc --epsilon 1 --delta 1e-8 --mechanism reduced
 
 {options.VERBS}
 """
@@ -50,19 +52,27 @@ SIZE = (
         default=KINDS[0],
     ),
     options.whole("--counters K", "Counters kept in memory (131072; of a hierarchy 16384 for each level)."),
+    options.whole(
+        "--threads N", "Count in N threads that share the counters; a release will name N.", default=1
+    ),
     options.text("--hierarchy -H H", "With --kind hierarchy: the tree, as for `hushcount tree`."),
     options.whole("--height N", "Height of a parent table, if it is known."),
     options.whole("--depth ROWS", "Rows of cells of count-min and count-sketch (5)."),
     options.whole("--width CELLS", "Their cells per row, a power of two (65536)."),
     options.text("--like FILE", "Take over the hash functions of this sketch or oracle, to merge with it."),
 )
+COUNTS = options.text(
+    "--counts COLUMN",
+    "FILE is the table of a standard Misra-Gries sketch that another program made: COLUMN has the counter of"
+    " each key, and --counters is how many it had.",
+)
 OUTPUT = options.text("--output -o PATH", "The sketch file to write.", required=True)
 
 
 @click.command(epilog=SKETCH)
 @options.options(options.FILE, *options.SOURCE, *options.BOUNDED, *SIZE)
-@options.options(options.CHECKPOINT, OUTPUT)
-def sketch(output: str, checkpoint: str | None, **values: object) -> None:
+@options.options(COUNTS, options.CHECKPOINT, OUTPUT)
+def sketch(output: str, checkpoint: str | None, counts: str | None, **values: object) -> None:
     """Count the keys of FILE into a sketch file, without noise.
 
     The sketch file is raw data: it is written for its owner only (0600) and must not be published.
@@ -71,12 +81,16 @@ def sketch(output: str, checkpoint: str | None, **values: object) -> None:
     from hushcount.jobs.choices import SketchSize
     from hushcount.jobs.settings import taken
     from hushcount.jobs.sketch_files import sketch_request, write_sketch
+    from hushcount.jobs.tables.foreign import write_foreign
 
     size = taken(SketchSize, values)
     request = sketch_request(options.data(values), size.kind)
     signals.leaves(signals.NOTHING)
-    with show.progress_bar() as progress:
-        write_sketch(request, output, size=size, checkpoint=checkpoint, progress=progress)
+    if counts is not None:
+        write_foreign(request, counts, output, size, checkpoint)
+    else:
+        with show.progress_bar() as progress:
+            write_sketch(request, output, size=size, checkpoint=checkpoint, progress=progress)
     show.warn(f"{output} is raw data, not a release: do not publish it.")
 
 
@@ -119,7 +133,9 @@ def release(sketch: tuple[str, ...], style: str | None, **values: object) -> Non
 
 @click.command(epilog=ADD)
 @click.argument("releases", nargs=-1, required=True)
-@options.options(options.CONFIDENCE, options.LIMIT, options.MIN_COUNT, *options.FILES, *options.SHOWN)
+@options.options(
+    options.CONFIDENCE, options.LIMIT, options.PER, options.MIN_COUNT, *options.FILES, *options.SHOWN
+)
 def add(releases: tuple[str, ...], style: str | None, **values: object) -> None:
     """Add up published tables of different data: .json files written by --output.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core.runtime.nrt import rtsys
 
 NO_CACHE = (
     "hushcount cannot write a folder for compiled code, so every start compiles it again for some seconds;"
@@ -45,6 +46,9 @@ def _cached(compiled: Any) -> Any:
     load, save = store.load_overload, store.save_overload
 
     def load_or_compile(*wanted: Any) -> Any:
+        with suppress(Exception):
+            if (found := _loaded(store, *wanted)) is not None:
+                return found
         try:
             return load(*wanted)
         except Exception:
@@ -60,6 +64,16 @@ def _cached(compiled: Any) -> Any:
 
     store.load_overload, store.save_overload = load_or_compile, save_if_possible
     return compiled
+
+
+def _loaded(store: Any, signature: Any, context: Any) -> Any:
+    """Return a kernel from the cache, or None.
+
+    numba's own way to a cached kernel first loads all that it needs to compile one, and with it
+    scipy.linalg and cffi, for a quarter of a second. Running a kernel needs the counts of references only.
+    """
+    rtsys.initialize(context)
+    return store._load_overload(signature, context)
 
 
 @cache

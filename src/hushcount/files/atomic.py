@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +48,7 @@ class Outputs:
 
     told: bool = True
     _prepared: list[_Prepared] = field(default_factory=list)
+    _elsewhere: list[tuple[str, Callable[[], None]]] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         return self
@@ -84,10 +85,20 @@ class Outputs:
         except OSError as error:
             raise unwritable(path, error) from None
 
+    def elsewhere(self, place: str, write: Callable[[], None]) -> None:
+        """Have something written that is no file, whole or not at all, once all files are prepared."""
+        self._elsewhere.append((place, write))
+
     def commit(self) -> None:
-        """Rename all prepared files to their targets. No signal comes between."""
+        """Write what is no file, which may fail; then rename all prepared files to their targets.
+
+        No signal comes between.
+        """
         written: list[str] = []
         with signals.held():
+            for place, write in self._elsewhere:
+                write()
+                written.append(place)
             while self._prepared:
                 try:
                     self._prepared[0].rename()

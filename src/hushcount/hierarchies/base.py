@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 ROOT = "*"
 MARKER = "·"
-ON_BAD = ("drop", "fail")
 # Levels are stored in 16 bits; a deeper tree would be of no use to a reader.
 LARGEST_HEIGHT = 128
 
@@ -58,6 +57,11 @@ class Hierarchy(ABC):
     def leaf_type(self) -> pa.DataType:
         """The Arrow type of leaves and nodes: uint64, binary, or binary of a fixed width."""
 
+    @property
+    def well_formed(self) -> str:
+        """What keys must be like, as a sentence that follows an error; empty if there is no more to say."""
+        return ""
+
     @abstractmethod
     def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
         """Return the node of every leaf at one level."""
@@ -73,6 +77,10 @@ class Hierarchy(ABC):
     @abstractmethod
     def _label(self, leaf: int | bytes, level: int) -> str:
         """Return the label of the node of a leaf at a level below the root."""
+
+    def known_leaves(self) -> pa.Array | None:
+        """Return all leaves there can be, if the hierarchy lists them; None if it does not."""
+        return None
 
     def possible(self, level: int) -> int | None:
         """Return how many nodes a level can have at most, whatever the keys; None if nothing is known."""
@@ -153,17 +161,9 @@ def good_leaves(hierarchy: Hierarchy, keys: pa.Array, on_bad: str = "drop") -> p
     """
     leaves = hierarchy.leaves(keys)
     if on_bad == "fail" and leaves.null_count > keys.null_count:
-        raise DataError(
-            f'The data have a key that is malformed for hierarchy {hierarchy.name} (on_bad="fail").'
-        )
+        said = f'The data have a key that is malformed for hierarchy {hierarchy.name} (on_bad="fail").'
+        raise DataError(f"{said} {hierarchy.well_formed}".strip())
     return leaves.drop_null() if leaves.null_count else leaves
-
-
-def check_on_bad(on_bad: str) -> str:
-    """Return what to do with malformed keys, or raise."""
-    if on_bad not in ON_BAD:
-        raise ParameterError(f"on_bad must be one of {', '.join(ON_BAD)}, got {on_bad!r}.")
-    return on_bad
 
 
 def check_depth(name: str, depth: int) -> int:

@@ -44,13 +44,18 @@ class ComponentHierarchy(Hierarchy):
     """A hierarchy of components; `reader` turns keys into leaves, null if a key is malformed.
 
     A label has `separator` between the components, and a marker for each missing one. What could be mistaken
-    for something else has a backslash before it.
+    for something else has a backslash before it. `known` are all leaves there can be, if they are listed.
     """
 
     name: str = field()  # without field(), the property of Hierarchy would be its default
     height: int = field()
     reader: Callable[[pa.Array], pa.Array]
     separator: str
+    known: pa.Array | None = field(default=None, compare=False)
+
+    def known_leaves(self) -> pa.Array | None:
+        """Return all leaves there can be, if they are listed."""
+        return self.known
 
     @property
     def leaf_type(self) -> pa.DataType:

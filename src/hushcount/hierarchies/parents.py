@@ -57,7 +57,7 @@ def parent_table(path: str | Path, height: int | None = None) -> ComponentHierar
     _check_size(sum(map(len, ways.values())) + 2 * sum(height - depth for depth in depths), name)
     names = pa.array([node.encode() for node in ways], pa.binary())
     leaves = pa.array([joined(way.split(BETWEEN), height) for way in ways.values()], pa.binary())
-    return ComponentHierarchy(name, height, partial(_looked_up, names, leaves), ROW_SEPARATOR)
+    return ComponentHierarchy(name, height, partial(_looked_up, names, leaves), ROW_SEPARATOR, leaves)
 
 
 def _looked_up(names: pa.Array, leaves: pa.Array, keys: pa.Array) -> pa.Array:

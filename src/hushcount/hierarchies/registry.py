@@ -16,7 +16,7 @@ from hushcount.registry import Registry
 COLUMNS = "columns:"
 PARENTS = "parents:"
 FORMS = (
-    "ipv4/8, ipv4/4, ipv4/1, ipv6/16, ipv6/8, ipv6/4, domain, domain/N, path, path/N, date,"
+    "ipv4/8, ipv4/4, ipv4/1, ipv6/16, ipv6/8, ipv6/4, ip/8, ip/4, ip/1, domain, domain/N, path, path/N, date,"
     " columns:A,B,... or parents:FILE.csv"
 )
 HIERARCHIES: Registry[Callable[..., Hierarchy]] = Registry(
@@ -24,6 +24,7 @@ HIERARCHIES: Registry[Callable[..., Hierarchy]] = Registry(
     {
         "ipv4/": "hushcount.hierarchies.addresses:Ipv4",
         "ipv6/": "hushcount.hierarchies.addresses:Ipv6",
+        "ip/": "hushcount.hierarchies.addresses:Ip",
         "domain/": "hushcount.hierarchies.components:domain",
         "path/": "hushcount.hierarchies.components:path",
         "date": "hushcount.hierarchies.dates:Date",

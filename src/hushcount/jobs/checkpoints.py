@@ -180,7 +180,8 @@ def check_resumable(fingerprint: str) -> None:
     """Raise for a source that another run could not read again."""
     if not fingerprint:
         raise ParameterError(
-            "checkpoint needs data that can be read again: files or a SQL query, not a pipe or memory."
+            "checkpoint needs data that can be read again: files or a DuckDB query, not a pipe, memory or"
+            " another database."
         )
 
 
@@ -207,6 +208,7 @@ def check_same(path: Path, stopped: tuple[SavedSketch, Position], fresh: SavedSk
 def _settings(sketch: SavedSketch) -> tuple[object, ...]:
     """Return what two sketches must share for one to continue the other: all that no data changes."""
     from hushcount.sketches.cells import LinearSketch
+    from hushcount.sketches.dealt.key_shards import KeyShardSketch
     from hushcount.sketches.levels import HierarchySketch
     from hushcount.sketches.linear import TrackedSketch
 
@@ -215,4 +217,6 @@ def _settings(sketch: SavedSketch) -> tuple[object, ...]:
         return type(sketch), public, sketch.depth, sketch.width, sketch.max_weight, sketch.partial
     if isinstance(sketch, HierarchySketch):
         return type(sketch), public, sketch.hierarchy.name
+    if isinstance(sketch, KeyShardSketch):
+        return type(sketch), public, sketch.threads
     return type(sketch), public, sketch.size if isinstance(sketch, TrackedSketch) else None

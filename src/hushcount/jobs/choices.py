@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
 from hushcount.sources.formats import registry
+from hushcount.stores import results
 
 if TYPE_CHECKING:
     from hushcount.files.atomic import PathLike
 
 FORMATS = registry.FORMATS
+PATTERN = registry.PATTERN
 KINDS = ("space-saving", "misra-gries", "exact")  # of sketches that count a stream of events
 USER_KINDS = (*KINDS, "user-misra-gries")  # and of users
 METHODS = ("offline", "streaming")
 COUNTED = ("users", "events")
 ON_BAD = ("drop", "fail")
+IF_EXISTS = results.IF_EXISTS
 SCHEMES = ("pps", "ppswor")
 SELECTIONS = ("steered", "sips", "weighted")  # how weights of users are spread over keys
 CELLS = ("count-min", "count-sketch")
@@ -32,6 +35,7 @@ SHARDS = 64
 PER_SHARD = 16384  # of each shard; all shards come to the driver
 LARGEST_SHARDS = 1 << 16
 RULES = ("key", "file")
+ENGINES = LOCAL, SPARK = ("local", "spark")
 ROW_IDS = (
     "row ids belong to the rows: none depends on other rows or on how Spark splits the data (asserted by the"
     " caller)"
@@ -95,12 +99,14 @@ class Partitioning:
 class SketchSize:
     """The kind of a sketch that is written to a file, and its size: what is not given has a default.
 
+    Several `threads` share the counters; each counts the keys that a hash deals to it.
     `hierarchy` and `height` are for the sketch of a tree; `depth` and `width` for sketches of cells, or
     `like`, a file whose kind, size and hash functions are taken over, so that the two can be merged.
     """
 
     kind: str = KINDS[0]
     counters: int | None = None
+    threads: int = 1
     hierarchy: str | None = None
     height: int | None = None
     depth: int | None = None
@@ -115,6 +121,8 @@ class SketchSize:
         for name in ("depth", "width", "like"):
             self._only_for(name, CELLS)
         self._only_for("counters", (*USER_KINDS, HIERARCHY))
+        if check_count("threads", self.threads) > 1 and self.kind != KINDS[0]:
+            raise ParameterError(f"threads cannot be combined with kind {self.kind}.")
         if self.kind == HIERARCHY and self.hierarchy is None:
             raise ParameterError("kind hierarchy needs hierarchy, such as ipv4/8.")
         if self.like is not None and (self.depth, self.width) != (None, None):

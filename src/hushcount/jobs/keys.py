@@ -44,6 +44,7 @@ def keys(
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
+    relation: str | None = None,
     max_key_bytes: int = MAX_KEY_BYTES,
     on_bad: str = "drop",
     limit: int | None = None,
@@ -90,7 +91,10 @@ def keys(
     key_type : {"auto", "text", "int"}
         How keys are read; keys of CSV and JSON files are text unless this is "int".
     sql : str, optional
-        A DuckDB query whose rows are read in place of `data`.
+        A DuckDB query whose rows are read in place of `data`, or a query of `data` if that is a database:
+        postgresql://..., a DuckDB or SQLite file, or an ADBC connection.
+    relation : str, optional
+        In place of `sql`: the table or view of a database whose rows are read.
     max_key_bytes : int
         The longest key, in bytes.
     on_bad : {"drop", "fail"}
@@ -157,7 +161,7 @@ def keys_job(values: Mapping[str, object]) -> tuple[KeysAsk, Running]:
         on_disk = replace(request, ordered=False)
         return KeysAsk(on_disk, settings, CountsOnDisk, counted=KEYS_ONLY), running
     bound = DistinctPairs(settings.max_keys or LARGEST)
-    request = replace(request, bound=bound, with_users=True, progress=running.progress)
+    request = replace(request, bound=bound, with_users=True, ordered=False, progress=running.progress)
     notes = (
         f"Of each user at most {bound.largest} different keys are kept, picked by a keyed hash.",
         f"Each user adds a weight to every key that they hold; the squares add up to at most {UNIT}^2.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,9 +14,9 @@ from hushcount.errors import ParameterError
 from hushcount.hierarchies.base import Hierarchy, LeafBatch, UserLeafBatch, first_below, good_leaves
 from hushcount.jobs.checkpoints import Origin
 from hushcount.jobs.exact import weight_of
-from hushcount.jobs.request import Progress, Request
+from hushcount.jobs.request import Progress
 from hushcount.jobs.run import Ask, Run, check_length
-from hushcount.jobs.settings import TreeSettings
+from hushcount.jobs.trees.settings import TreeSettings
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.mechanisms.hierarchy.users import NodeRelease
@@ -30,7 +29,7 @@ from hushcount.sketches.leaves import leaf_batches
 from hushcount.sketches.users import UserRows, WaitingRows
 from hushcount.sources.duckdb.counted import counted_leaves, counted_users
 from hushcount.sources.source import Batch, Source
-from hushcount.sources.wrapped import WrappedSource
+from hushcount.sources.wrapped import WeighedSource, WrappedSource
 
 if TYPE_CHECKING:
     from hushcount.sketches.levels import HierarchySketch
@@ -114,7 +113,8 @@ class UsersOfNodes(SortedLeaves):
     def read(self, source: Source, progress: Progress | None) -> None:
         """Read and sort all rows; `progress` is called with the bytes read so far and in all."""
         paths = _Paths(source, self, progress)
-        batches = _user_batches(self.hierarchy, counted_users(paths, self.hierarchy.leaf_type))
+        several = isinstance(source, WeighedSource)
+        batches = _user_batches(self.hierarchy, counted_users(paths, self.hierarchy.leaf_type, several))
         first = list(islice(batches, 1))  # all rows have been read once there is a batch
         self._users = chain(first, batches)
 
@@ -132,9 +132,15 @@ class UsersOfNodes(SortedLeaves):
         return pa.StructArray.from_arrays([found, pa.array(known)], ["leaf", "known"])
 
     def leaves_of(self, keys: pa.Array) -> tuple[pa.Array, pa.Array | None]:
-        """Return the leaves of well-formed keys of a batch, and their users, None if rows have none."""
+        """Return the leaves of well-formed keys of a batch, and their users, None if rows have none.
+
+        In place of users there may be numbers of events.
+        """
         if not pa.types.is_struct(keys.type):
             return self._leaves(keys), None
+        if keys.type.field(0).name == "weight":
+            pairs = self._weighed(keys)
+            return pairs.field("leaf"), pairs.field("weight")
         self._leaves(keys.field("key"))  # counts, and raises for what it must not hold
         leaves = self.hierarchy.leaves(keys.field("key"))
         good = leaves.is_valid()
@@ -158,6 +164,10 @@ class _Paths(WrappedSource):
             leaves, users = self.sketch.leaves_of(batch.keys)
             if users is None:
                 yield self._batch(UserRows(leaves, np.arange(len(leaves) + 1)), batch)
+            elif isinstance(self.source, WeighedSource):
+                single = self._batch(UserRows(leaves, np.arange(len(leaves) + 1)), batch)
+                paths = [*single.keys.flatten(), users]
+                yield replace(single, keys=pa.StructArray.from_arrays(paths, ["leaf", "known", "times"]))
             elif len(leaves):
                 waiting.append(waiting.checked(leaves, users, None))
                 whole = waiting.whole_users()
@@ -206,6 +216,9 @@ class AnyTreeAsk(Ask["TreeRelease"]):
         """Return the tree with its notes."""
         notes, counted = self.described()
         said = notes if counted == EVENTS else (*notes, counted.sentence)
+        guarantee = self.request.assuming(whole.guarantee)
+        if guarantee is not whole.guarantee:
+            whole = replace(whole, guarantee=guarantee)
         return self.settings.published(whole, origin, said)
 
     def finish(self, published: TreeRelease) -> TreeRelease:
@@ -267,32 +280,3 @@ class NodesAsk(OfflineTreeAsk):
         """Return the mechanism at a threshold, or at the smallest one."""
         settings = self.settings
         return NodeRelease(settings.budget, self.public(), threshold, settings.by_level)
-
-
-def offline_ask(request: Request, settings: TreeSettings, hierarchy: Hierarchy) -> OfflineTreeAsk:
-    """Return the offline tree that is asked for; for users, what publishes the smallest counts."""
-    unit = request.unit
-    rows = SortedLeaves(hierarchy, settings.on_bad, settings.max_events, unit)
-    by_row = OfflineTreeAsk(request, settings, rows)
-    nodes = UsersOfNodes(hierarchy, settings.on_bad, settings.max_events, unit, max_keys=unit.rows)
-    by_node = NodesAsk(replace(request, with_users=request.bound is not None), settings, nodes)
-    if settings.by_level or settings.rho is not None:  # Gaussian noise is that of every node
-        return by_node
-    return by_row if request.bound is None or unit.rows == 1 else _smallest(by_row, by_node)
-
-
-def _smallest(*asks: OfflineTreeAsk) -> OfflineTreeAsk:
-    """Return the tree that publishes the smallest counts at the threshold, by public numbers alone."""
-    threshold, found = asks[0].settings.least_residual(), []
-    for ask in asks:
-        with suppress(ParameterError):
-            found.append((ask.mechanism(threshold).forecast().smallest(CERTAIN, 0.0), ask))
-    if not found:
-        smallest = min(ask.mechanism(None).threshold for ask in asks)
-        raise ParameterError(
-            f"threshold must be at least {smallest} for users of at most {asks[0].sketch.unit.rows} keys at"
-            f" this epsilon and delta, got {threshold}."
-        )
-    found.sort(key=lambda pair: pair[0])
-    first, *others = [f"{ask.route}: {ask.said(reliable)}" for reliable, ask in found]
-    return replace(found[0][1], notes=(f"Route {first}", *map("Not taken, {}".format, others)))

@@ -58,9 +58,11 @@ def oracle(
     max_keys: int | None = None,
     weight: str | None = None,
     max_weight: int | None = None,
+    times: str | None = None,
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
+    relation: str | None = None,
     max_key_bytes: int = MAX_KEY_BYTES,
     on_bad: str = "drop",
     output: PathLike | None = None,
@@ -108,7 +110,9 @@ def oracle(
         The column of how much a row counts, a whole number; a negative one deletes.
     max_weight : int, optional
         With `weight`: the most that one row may count (1); larger weights are cut to it. Noise grows with it.
-    format, key_type, sql, max_key_bytes, on_bad
+    times : str, optional
+        The column of how often a row was counted already: the row stands for so many events.
+    format, key_type, sql, relation, max_key_bytes, on_bad
         As in `hushcount.top`: how keys are read, and what becomes of those that cannot be counted.
     output : path, optional
         Also write the oracle to this file.
@@ -148,7 +152,7 @@ def oracle_of(values: Mapping[str, object]) -> Oracle:
         return run_or_rehearse(oracle_job(values), values)
     delta = 0.0 if values["delta"] is None else values["delta"]
     settings, request = taken(OracleSettings, values, delta=delta), taken(Request, values)
-    given = (request.column, request.format, request.sql, request.user, request.weight, settings.like)
+    given = (request.column, request.format, request.sql, request.user, request.sized, settings.like)
     if any(given) or settings.stated():
         raise ParameterError("a sketch has its own kind, size, hash key and keys; give only the budget.")
     if counted.sketch.key_type is None:
@@ -259,17 +263,27 @@ class OracleAsk(Ask[Oracle]):
             raise DataError(OTHER_HASH)
         if isinstance(counted, LinearSketch) and counted.partial:
             count_weighed(counted, reading, progress)
-        else:
+        elif not self._added_on_spark(reading):
             reading.count(progress)
+        counted = cast("LinearSketch | UserCountMin", reading.sketch)
         if self._declared(reading.source.columns) is None and counted.key_type is None:
             raise DataError(NO_KEYS)
+
+    def _added_on_spark(self, reading: Run) -> bool:
+        """Count all keys where Spark has them, and return whether that was done."""
+        if not (self.request.on_spark and isinstance(reading.sketch, LinearSketch)):
+            return False
+        from hushcount.jobs.spark.cells import count_on_spark
+
+        return count_on_spark(reading)
 
     def publish(self, whole: Oracle, origin: Origin) -> Oracle:
         """Return the oracle with its notes."""
         declared = self._declared(origin.columns)
         kind = whole.key_type if declared is None else declared
         notes = (*origin.notes, *self.described()[0], *weaknesses(self.settings.budget))
-        return replace(whole, key_type=kind, notes=notes)
+        guarantees = tuple(map(self.request.assuming, whole.guarantees))
+        return replace(whole, key_type=kind, notes=notes, guarantees=guarantees)
 
     def finish(self, published: Oracle) -> Oracle:
         """Return the oracle, written where asked."""

@@ -233,6 +233,7 @@ class Shown:
 
     confidence: float = 0.95
     limit: int | None = None
+    per: str | None = None
     min_count: int | None = None
     output: PathLike | None = None
     plot: PathLike | None = None
@@ -253,6 +254,7 @@ class Shown:
 def add_files(paths: Sequence[PathLike], shown: Shown) -> Release:
     """Add up tables of disjoint data that were published as JSON, each by whoever holds its data."""
     from hushcount.releases.added import add_releases
+    from hushcount.releases.published import check_per
     from hushcount.releases.stored.reading import read_release
     from hushcount.releases.views.report_files import write_files
 
@@ -260,8 +262,10 @@ def add_files(paths: Sequence[PathLike], shown: Shown) -> Release:
         raise ParameterError("add needs at least two releases.")
     refuse_same((shown.output, shown.plot, shown.report), paths)
     whole = add_releases([cast("Release", read_release(path)) for path in paths])
-    cut = whole.cut(shown.min_count, shown.limit).at_confidence(shown.confidence)
-    stated = {"confidence": shown.confidence, "limit": shown.limit, "min_count": shown.min_count}
+    check_per(shown.per, whole.keys.column_names, shown.limit)
+    cut = whole.cut(shown.min_count, shown.limit, shown.per).at_confidence(shown.confidence)
+    names = ("confidence", "limit", "per", "min_count")
+    stated = {name: getattr(shown, name) for name in names}
     done = cut.made_with(stated, shown.source_name)
     write_files(done, shown.output, shown.plot, shown.report)
     return done

@@ -17,7 +17,7 @@ from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, refuse_same
 from hushcount.files.fingerprint import content_digest
 from hushcount.jobs.checkpoints import Checkpoint, Origin, Position, check_resumable, check_same
-from hushcount.jobs.request import Progress, Request
+from hushcount.jobs.request import Progress, Request, adding_pairs
 from hushcount.jobs.settings import SHOWN_ONLY, ReleaseSettings, Settings
 from hushcount.mechanisms.registry import prepare
 from hushcount.mechanisms.total import TotalRelease, WithTotal
@@ -79,14 +79,15 @@ class Run:
     def _count(self, progress: Progress | None) -> None:
         """Count batch after batch; a signal waits until a batch is counted whole."""
         source, sketch, size = self.source, self.sketch, self.source.size
+        add = self.add or (adding_pairs(sketch) if source.several else sketch.update)
         batches = source.batches(self.rows)
         with closing(cast("Generator[Batch, None, None]", batches)):
             for batch in batches:
                 with signals.held():
                     self.broken = True
                     if self.look is not None:
-                        self.look(batch.keys)
-                    (self.add or sketch.update)(batch.keys)
+                        self.look(batch.alone)
+                    add(batch.keys)
                     self.rows += batch.rows
                     self.broken = False
                 signals.check()
@@ -157,6 +158,7 @@ class Ask(ABC, Generic[Published]):
             return None
         data = source.source if isinstance(source, BoundedSource) else source
         names = ASKED if self.request.weight is None else ASKED + WEIGHED
+        names = names if self.request.times is None else (*names, "times")
         beside = [content_digest(os.fspath(path)) for path in self.request.beside if os.path.isfile(path)]
         asked: dict[str, object] = {
             "command": self.command,
@@ -214,8 +216,8 @@ class TableAsk(Ask["Release"]):
 
     def publish(self, whole: Release, origin: Origin) -> Release:
         """Return the table with its keys as columns, its notes, and what it counts and assumes."""
-        assumed = (*whole.guarantee.assumptions, *self.assumptions)
-        stated = replace(whole, guarantee=replace(whole.guarantee, assumptions=assumed), counted=self.counted)
+        guarantee = self.request.assuming(whole.guarantee, self.assumptions)
+        stated = replace(whole, guarantee=guarantee, counted=self.counted)
         return self.settings.published(stated, origin, self.notes)
 
     def finish(self, published: Release) -> Release:
@@ -283,7 +285,7 @@ def open_run(
     kept = Checkpoint.at(checkpoint)
     refuse_same([checkpoint, *outputs], ())
     stopped = kept.restore() if kept is not None else None
-    source = request.open(None if stopped is None else stopped[1].state)
+    source = request.open_for(sketch, None if stopped is None else stopped[1].state)
     refuse_same([checkpoint, *outputs], [*source.inputs, *request.beside])
     reading = Run(source, sketch, checkpoint=kept)
     if kept is not None:

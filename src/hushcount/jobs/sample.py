@@ -49,13 +49,16 @@ def sample(
     max_keys: int | None = None,
     weight: str | None = None,
     max_weight: int | None = None,
+    times: str | None = None,
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
+    relation: str | None = None,
     max_key_bytes: int = MAX_KEY_BYTES,
     on_bad: str = "drop",
     confidence: float = 0.95,
     limit: int | None = None,
+    per: str | None = None,
     output: PathLike | None = None,
     plot: PathLike | None = None,
     report: PathLike | None = None,
@@ -119,12 +122,17 @@ def sample(
         The column of how much a row counts, a whole number: a count is then a sum of it.
     max_weight : int, optional
         With `weight`: the most that one row may count (1); larger weights are cut to it, row by row.
+    times : str, optional
+        The column of how often a row was counted already: the row stands for so many events.
     format : str, optional
         The format of a file, if its extension does not show it: lines, csv, tsv, jsonl, parquet or arrow.
     key_type : {"auto", "text", "int"}
         How keys are read; keys of CSV and JSON files are text unless this is "int".
     sql : str, optional
-        A DuckDB query whose rows are counted in place of `data`.
+        A DuckDB query whose rows are counted in place of `data`, or a query of `data` if that is a database:
+        postgresql://..., a DuckDB or SQLite file, or an ADBC connection.
+    relation : str, optional
+        In place of `sql`: the table or view of a database whose rows are counted.
     max_key_bytes : int
         The longest key, in bytes.
     on_bad : {"drop", "fail"}
@@ -133,6 +141,8 @@ def sample(
         The confidence of the intervals.
     limit : int, optional
         Keep at most this many rows; costs no privacy.
+    per : str, optional
+        With `limit`: one of several key columns; so many rows of each of its values are kept, at no cost.
     output : path, optional
         Also write the table: .csv, .tsv, .parquet or .json.
     plot : path, optional
@@ -183,6 +193,7 @@ def sample_job(values: Mapping[str, object]) -> tuple[SampleAsk, Running]:
     settings, users = taken(SampleSettings, values), taken(UserSettings, values)
     new: Callable[[], Sketch]
     request, running = replace(taken(Request, values), ordered=False), taken(Running, values)
+    settings.check_groups(request.column)
     if users.user is None and request.weight is not None:
         if running.checkpoint is not None:
             raise ParameterError("checkpoint cannot be combined with weight: sums are made on disk.")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, TypeVar
@@ -11,9 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from hushcount.accounting.zcdp import zcdp_budget
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
-from hushcount.jobs.choices import KINDS, METHODS
+from hushcount.jobs.choices import KINDS
 from hushcount.jobs.trust.share import check_share
-from hushcount.keys.plain import check_on_bad
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.envelope import ENVELOPES
 from hushcount.mechanisms.registry import MECHANISMS
@@ -32,6 +30,7 @@ from hushcount.privacy import (
     unwarned,
     weaknesses,
 )
+from hushcount.releases.published import check_per
 from hushcount.releases.share import share_cut
 from hushcount.releases.views.report_files import NO_FILES, check_files, write_files
 from hushcount.sketches import kinds
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from hushcount.keys.domains import Domain
     from hushcount.keys.memory import Data
     from hushcount.releases.release import Release
-    from hushcount.releases.tree import TreeRelease
     from hushcount.shapes import Sketch
     from hushcount.sketches.base import SavedSketch
 
@@ -55,6 +53,7 @@ PUBLIC_OPTIONS = (
     "confidence",
     "mechanism",
     "limit",
+    "per",
     "min_count",
     "other_share",
     "threshold",
@@ -67,6 +66,7 @@ PUBLIC_OPTIONS = (
 SHOWN_ONLY = {
     "confidence",
     "limit",
+    "per",
     "min_count",
     "output",
     "plot",
@@ -77,11 +77,6 @@ SHOWN_ONLY = {
     "source_name",
 }
 Made = TypeVar("Made")
-Published = TypeVar("Published", "Release", "TreeRelease")
-ON_BAD_NOTES = {
-    "drop": "Malformed keys are dropped.",
-    "fail": "A malformed key stops the run, and that it did not is outside the guarantee.",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +134,7 @@ class ReleaseSettings(Settings):
 
     mechanism: str | None = None
     limit: int | None = None
+    per: str | None = None
     min_count: int | None = None
     domain: Domain | Data = None
     other: bool = False
@@ -150,16 +146,20 @@ class ReleaseSettings(Settings):
         object.__setattr__(self, "other_share", asked_share(self.other, self.other_share))
         if self.mechanism is not None:
             MECHANISMS.check(self.mechanism)
-        if self.limit is not None:
-            check_count("limit", self.limit, most=LARGEST_COUNT)
-        if self.min_count is not None:
-            check_count("min_count", self.min_count, least=0, most=LARGEST_COUNT)
+        for name, given, least in (("limit", self.limit, 1), ("min_count", self.min_count, 0)):
+            if given is not None:
+                check_count(name, given, least=least, most=LARGEST_COUNT)
         if self.share is not None:
             check_share(self, self.share, self.max_events)
 
     def spent(self) -> Budget:
         """Return what the release spends: a public domain and delta = 0 require each other."""
         return budget_for(self.loss, self.delta, self.domain is not None)
+
+    def check_groups(self, column: str | Sequence[str] | None) -> None:
+        """Raise unless the groups, if there are any, are those of one of several key columns."""
+        if self.per is not None:
+            check_per(self.per, () if isinstance(column, str) else column or (), self.limit)
 
     def with_domain(self, key_type: str) -> ReleaseSettings:
         """Return the same with the domain read, if it was the name of a file; its keys are of this type."""
@@ -169,7 +169,7 @@ class ReleaseSettings(Settings):
         object.__setattr__(same, "domain", read_domain(self.domain, key_type))
         return same
 
-    def sketch(self, counters: int) -> Sketch:
+    def sketch(self, counters: int, max_weight: int = 1) -> Sketch:
         """Return an empty sketch of the kind that the mechanism is proved for, as large as it needs."""
         if self.mechanism not in ENVELOPES:
             return new_sketch(kind_for(self.mechanism), counters)
@@ -177,8 +177,8 @@ class ReleaseSettings(Settings):
             raise ParameterError(f"{self.mechanism} needs max_events, a public bound, got None.")
         kind = ENVELOPES[self.mechanism]
         counters = check_count("counters", counters, least=2)
-        plan = plan_envelope(kind, self.max_events, counters, self.budget)
-        return TrackedSketch(kind, counters, plan.depth, plan.width)
+        plan = plan_envelope(kind, self.max_events, counters, self.budget, max_weight)
+        return TrackedSketch(kind, counters, plan.depth, plan.width, max_weight)
 
     def published(self, whole: Release, origin: Origin, notes: Iterable[str] = ()) -> Release:
         """Return a release with its keys as columns and its notes."""
@@ -192,67 +192,13 @@ class ReleaseSettings(Settings):
         if self.share is not None:
             cut = share_cut(published, typed(self.share), self.max_events)
             published, least = published.with_notes(*cut.sentences), max(least or 0, cut.shown)
-        shown = published.cut(least, self.limit).at_confidence(self.confidence)
+        if self.per is not None:
+            published = published.with_notes(f"At most {self.limit} rows of each {self.per} are shown.")
+        shown = published.cut(least, self.limit, self.per).at_confidence(self.confidence)
         done = shown.made_with(options, self.source_name)
         if self.outputs != NO_FILES:
             write_files(done, *self.outputs)
         return done
-
-
-@dataclass(frozen=True, kw_only=True)
-class TreeSettings(Settings):
-    """Budget, threshold and method of a tree, and what is done with it once it is private."""
-
-    threshold: int | None = None
-    share: float | None = None
-    method: str = METHODS[0]
-    counters: int | None = None
-    on_bad: str = "drop"
-    by_level: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_on_bad(self.on_bad)
-        if self.method not in METHODS:
-            raise ParameterError(f"method must be one of {', '.join(METHODS)}, got {self.method}.")
-        if self.counters is not None and self.offline:
-            raise ParameterError('counters needs method="streaming"; offline counts all keys.')
-        self.least_residual()
-
-    @property
-    def offline(self) -> bool:
-        """Whether all keys are counted, out of core."""
-        return self.method == METHODS[0]
-
-    def least_residual(self) -> int:
-        """Return the threshold: given, or a share of the public bound on the number of events."""
-        if (self.threshold is None) == (self.share is None):
-            raise ParameterError(
-                "Give either threshold, a count, or share, a fraction of max_events, but not both."
-            )
-        if self.threshold is not None:
-            return check_count("threshold", self.threshold)
-        share = self.share
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-            raise ParameterError(f"share must be a number above 0 and at most 1, got {share}.")
-        if self.max_events is None:
-            raise ParameterError("share needs max_events, the public bound it is a share of, got None.")
-        return math.ceil(share * self.max_events)
-
-    def published(
-        self, whole: TreeRelease, origin: Origin | None = None, more: Iterable[str] = ()
-    ) -> TreeRelease:
-        """Return the tree with its notes."""
-        notes = () if origin is None else origin.notes
-        return whole.with_notes(ON_BAD_NOTES[self.on_bad], *notes, *more, *weaknesses(self.budget))
-
-    def finished(self, published: TreeRelease) -> TreeRelease:
-        """Return the tree with the intervals asked for, written where asked."""
-        options = self.stated()
-        tree = published.at_confidence(self.confidence).made_with(options, self.source_name)
-        if self.outputs != NO_FILES:
-            write_files(tree, *self.outputs)
-        return tree
 
 
 def oracle_budget(epsilon: float, delta: float | None) -> Budget:

@@ -34,6 +34,7 @@ from hushcount.jobs.users import UserSettings
 from hushcount.privacy import EVENT, USER
 from hushcount.releases.accuracy import EVENTS
 from hushcount.releases.oracle import Oracle
+from hushcount.releases.published import check_per
 from hushcount.releases.release import Release
 from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views.report_files import write_files
@@ -50,6 +51,7 @@ from hushcount.sketches.samples.bottom_k import BottomK
 from hushcount.sketches.samples.weighted import WeightedSample
 from hushcount.sources.wrapped import BoundedSource, check_keys
 
+STOPPED = "Counting was stopped by a signal; the rows that came after it are not counted."
 MERGED = (Exact, HeldSketch, StreamCounters, LinearSketch, HierarchySketch, BottomK, WeightedSample)
 
 
@@ -74,12 +76,25 @@ def write_sketch(
         run = open_run(request, sketch, checkpoint, [output])
         if isinstance(sketch, HierarchySketch) and request.on_bad == "fail":
             run.look = partial(good_leaves, sketch.hierarchy, on_bad="fail")
-        run.count(progress)
+        try:
+            run.count(progress)
+        except KeyboardInterrupt:
+            if run.source.is_pipe:
+                with signals.held():
+                    _save(run, request, output, (STOPPED,))
+                    signals.leaves(f"{output} has what was counted until then; {signals.NOTHING}")
+            raise
         with signals.held():
-            counted = cast("SavedSketch", run.sketch)
-            counted.save(output, position=_finished_position(run, request).to_dict())
+            _save(run, request, output)
             if run.checkpoint is not None:
                 run.checkpoint.remove()
+
+
+def _save(run: Run, request: Request, output: PathLike, notes: tuple[str, ...] = ()) -> None:
+    """Write the sketch of what was counted, with notes about how that ended."""
+    position = _finished_position(run, request)
+    origin = replace(position.origin, notes=(*position.origin.notes, *notes))
+    cast("SavedSketch", run.sketch).save(output, position=replace(position, origin=origin).to_dict())
 
 
 def sketch_request(values: Mapping[str, object], kind: str) -> Request:
@@ -102,6 +117,11 @@ def _empty(request: Request, size: SketchSize) -> SavedSketch:
         hierarchy = AskedHierarchy(cast("str", size.hierarchy), size.height).parsed
         return HierarchySketch(hierarchy, size.counters or LEVEL_COUNTERS)
     counters = COUNTERS if size.counters is None else size.counters
+    if size.threads > 1:
+        request.check_single("threads")
+        if request.bound is not None:
+            raise ParameterError("threads cannot be combined with user, which uses all cores by itself.")
+        return kinds.new("key-shards", counters=counters, threads=size.threads)
     if size.kind in KINDS:
         return new_sketch(size.kind, counters)
     if request.bound is None:
@@ -208,6 +228,7 @@ def open_sketches(paths: Sequence[PathLike], settings: ReleaseSettings) -> tuple
     whole = sketches[0] if len(sketches) == 1 else cast("list[Sketch]", sketches)
     files = " ".join(content_digest(str(path)) for path in paths)
     release = Released(whole, _shape(whole), settings, source=files, window=origin.span)
+    check_per(settings.per, origin.columns.key_names, settings.limit)
     for name, given in (("limit", settings.limit), ("min_count", settings.min_count)):
         if release.is_tree and given is not None:
             raise ParameterError(f"{name} cannot be combined with the sketch of a tree.")

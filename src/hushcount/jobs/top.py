@@ -6,19 +6,23 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import Partitioning
+from hushcount.jobs.linear.weighed import WeighedAsk
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings, taken
-from hushcount.jobs.spark import is_frame
+from hushcount.jobs.tables.threads import ThreadedAsk, check_threads, dealt_sketch
 from hushcount.jobs.trust.dry_run import run_or_rehearse
 from hushcount.jobs.trust.share import share_counters
 from hushcount.jobs.users import UserSettings, chosen_ask, exact_events, plan_users
 from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
+from hushcount.mechanisms.linear.envelope import ENVELOPES
+from hushcount.privacy import check_count
 from hushcount.releases.release import Release
 
 
@@ -30,15 +34,18 @@ def top(
     rho: float | None = None,
     column: str | Sequence[str] | None = None,
     counters: int | None = None,
+    threads: int = 1,
     mechanism: str | None = None,
     max_events: int | None = None,
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
+    relation: str | None = None,
     max_key_bytes: int = MAX_KEY_BYTES,
     on_bad: str = "drop",
     confidence: float = 0.95,
     limit: int | None = None,
+    per: str | None = None,
     min_count: int | None = None,
     share: float | None = None,
     output: PathLike | None = None,
@@ -56,6 +63,7 @@ def top(
     min_users: int | None = None,
     weight: str | None = None,
     max_weight: int | None = None,
+    times: str | None = None,
     other: bool = False,
     other_share: float | None = None,
     allow_large_delta: bool = False,
@@ -89,6 +97,9 @@ def top(
     counters : int, optional
         Counters kept in memory (131072; on Spark 16384 per shard). More counters find rarer keys. With `user`
         they ask for a sketch in place of exact counts on disk.
+    threads : int
+        Count in so many threads at once, which share the counters; each publishes a noisy floor of its own,
+        so the number is public and is never chosen by the machine. For events, without `exact`.
     mechanism : str, optional
         How noise is added; `hushcount explain` describes each. The default is "floor".
     max_events : int, optional
@@ -98,7 +109,10 @@ def top(
     key_type : {"auto", "text", "int"}
         How keys are read; keys of CSV and JSON files are text unless this is "int".
     sql : str, optional
-        A DuckDB query whose rows are counted in place of `data`.
+        A DuckDB query whose rows are counted in place of `data`, or a query of `data` if that is a database:
+        postgresql://..., a DuckDB or SQLite file, or an ADBC connection.
+    relation : str, optional
+        In place of `sql`: the table or view of a database whose rows are counted.
     max_key_bytes : int
         The longest key, in bytes.
     on_bad : {"drop", "fail"}
@@ -107,6 +121,8 @@ def top(
         The confidence of the intervals.
     limit : int, optional
         Keep at most this many rows; costs no privacy.
+    per : str, optional
+        With `limit`: one of several key columns; so many rows of each of its values are kept, at no cost.
     min_count : int, optional
         Keep only rows with a noisy count of at least this; costs no privacy.
     share : float, optional
@@ -143,10 +159,15 @@ def top(
     min_users : int, optional
         Publish only keys that at least this many users hold, whatever the noise; for exact counts.
     weight : str, optional
-        The column of how much a row counts, a whole number, with `exact`: a count is then a sum of it.
+        The column of how much a row counts, a whole number, with `exact` or an error envelope: a count is
+        then a sum of it. Negative weights delete.
     max_weight : int, optional
         With `weight`: the most that one row may count (1); larger weights are cut to it, row by row. The
         noise grows with it.
+    times : str, optional
+        The column of how often a row was counted already, such as `n`: the row stands for so many events, and
+        one of these is protected. A row whose number is negative, fractional or missing is dropped, or stops
+        the run with `on_bad`.
     other : bool
         Publish also a noisy total, and so how much all keys have together that are not in the table:
         `release.other`.
@@ -202,21 +223,31 @@ def top_job(
     values: Mapping[str, object], partitioning: Partitioning | None = None
 ) -> tuple[TableAsk, Running]:
     """Return what `top` is asked for; Spark counts its own frames, and files if it is told how."""
+    threads = check_count("threads", cast("int", values.get("threads", 1)))
     settings, users = taken(ReleaseSettings, values), taken(UserSettings, values)
     request, running = taken(Request, values), taken(Running, values)
+    settings.check_groups(request.column)
     if settings.share is not None and users.user is not None:
         raise ParameterError(
             "share cannot be combined with user: a user may have several keys, so keys have no shares of all"
             " users; give min_count, a number of users."
         )
-    if is_frame(request.data) and partitioning is None:
-        partitioning = Partitioning(user=users.user)
-    if partitioning is not None:
-        from hushcount.jobs.spark.release import spark_job
+    check_threads(threads, request.on_spark, users)
+    if request.on_spark:
+        from hushcount.jobs.spark.release import shards_asked, shards_job
 
-        request.check_weight(False, "Take exact=True without the Spark engine, or an oracle.")
-        return spark_job(request, partitioning, (settings, users), running)
-    request.check_weight(users.exact or users.user is not None, "Take exact=True, or publish an oracle.")
+        if running.checkpoint is not None:
+            raise ParameterError(
+                "checkpoint cannot be combined with the Spark engine, which repeats lost tasks by itself."
+            )
+        asked = (settings, users)
+        if shards_asked(partitioning, asked, running) is not None:
+            request.check_weight(False, "Take exact=True without shards, or an oracle.")
+            request.check_single("sketches of shards")
+            return shards_job(request, partitioning or Partitioning(user=users.user), asked, running)
+        users = replace(users, exact=users.exact or users.user is None)
+    takes = users.exact or users.user is not None or settings.mechanism in ENVELOPES
+    request.check_weight(takes, "Take exact=True or an error envelope, or publish an oracle.")
     beside = (settings.domain,) if isinstance(settings.domain, str | os.PathLike) else ()
     settings = settings.with_domain(request.key_type)
     request = replace(request, domain=settings.domain, beside=beside)
@@ -226,7 +257,13 @@ def top_job(
             return exact_events(request, settings, running), running
         if settings.share is not None and running.counters is None:
             counters = share_counters(settings, settings.share)
-        return TableAsk(request, settings, partial(settings.sketch, counters)), running
+        if threads > 1:
+            request.check_single("threads")
+            dealt = partial(dealt_sketch, settings, counters, threads)
+            return ThreadedAsk(request, settings, dealt, threads=threads), running
+        new = partial(settings.sketch, counters, request.unit.weight)
+        kind = TableAsk if request.weight is None else WeighedAsk
+        return kind(request, settings, new, counted=request.counted), running
     if users.auto:
         return chosen_ask(request, (settings, users), running), Running()
     running.of_users()  # refuses a checkpoint

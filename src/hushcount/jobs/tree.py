@@ -11,10 +11,13 @@ from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.hierarchies.base import Hierarchy, good_leaves
 from hushcount.jobs.choices import LEVEL_COUNTERS
-from hushcount.jobs.leaves import AnyTreeAsk, offline_ask
+from hushcount.jobs.leaves import AnyTreeAsk
 from hushcount.jobs.request import AskedHierarchy, Progress, Request, with_columns
 from hushcount.jobs.run import Run, Running, check_length, drawn
-from hushcount.jobs.settings import TreeSettings, taken
+from hushcount.jobs.settings import taken
+from hushcount.jobs.trees.known import known_ask
+from hushcount.jobs.trees.offline import offline_ask
+from hushcount.jobs.trees.settings import TreeSettings
 from hushcount.jobs.trust.dry_run import dry_sketch, run_or_rehearse
 from hushcount.jobs.trust.spending import Recorded
 from hushcount.jobs.users import UserSettings
@@ -40,14 +43,17 @@ def tree(
     method: str = "offline",
     counters: int | None = None,
     by_level: bool = False,
+    domain: Data = None,
     user: str | None = None,
     max_keys: int | None = None,
     weight: str | None = None,
     max_weight: int | None = None,
+    times: str | None = None,
     on_bad: str = "drop",
     format: str | None = None,  # noqa: A002
     key_type: str = "auto",
     sql: str | None = None,
+    relation: str | None = None,
     max_key_bytes: int = MAX_KEY_BYTES,
     confidence: float = 0.95,
     output: PathLike | None = None,
@@ -77,12 +83,13 @@ def tree(
         or polars frame, an Arrow table, an array, or an ordered iterable of keys. Leave it out with
         `sql`.
     hierarchy : str, function or hierarchy
-        "ipv4/8", "ipv6/16", "domain", "path/4", "date", "columns:country,city", "parents:FILE.csv", or a
-        function that returns the parent of a key, with `height`.
+        "ipv4/8", "ipv6/16", "ip/8" for both, "domain", "path/4", "date", "columns:country,city",
+        "parents:FILE.csv", or a function that returns the parent of a key, with `height`.
     epsilon : float, optional
         Limit on the privacy loss, such as 1; smaller is more private and noisier.
     delta : float
-        Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people.
+        Probability with which that limit may fail, such as 1e-8; keep it far below 1 / number of people. 0
+        for a hierarchy of which everybody knows all nodes.
     rho : float, optional
         In place of epsilon, for Gaussian noise: the budget in zero-concentrated differential privacy.
     column : str or list of str, optional
@@ -102,6 +109,9 @@ def tree(
     by_level : bool
         Publish every node whose noisy count reaches the threshold, level by level; no node takes anything
         from another.
+    domain : "A..B", list of keys or path, optional
+        All keys that can occur, known to everybody; rows of other keys are ignored. Needs delta=0, at which
+        all nodes above them have noise. Tables of parents and IPv4 addresses need no domain for delta=0.
     user : str, optional
         The column of the users. Then one user is protected, not one event.
     max_keys : int, optional
@@ -112,6 +122,8 @@ def tree(
     max_weight : int, optional
         With `weight`: the most that one row may count (1); larger weights are cut to it, row by row. The
         threshold grows with it.
+    times : str, optional
+        The column of how often a row was counted already: the row stands for so many events.
     on_bad : {"drop", "fail"}
         Drop malformed and too long keys, or stop at the first.
     format : str, optional
@@ -119,7 +131,10 @@ def tree(
     key_type : {"auto", "text", "int"}
         How keys are read; keys of CSV and JSON files are text unless this is "int".
     sql : str, optional
-        A DuckDB query whose rows are counted in place of `data`.
+        A DuckDB query whose rows are counted in place of `data`, or a query of `data` if that is a database:
+        postgresql://..., a DuckDB or SQLite file, or an ADBC connection.
+    relation : str, optional
+        In place of `sql`: the table or view of a database whose rows are counted.
     max_key_bytes : int
         The longest key, in bytes.
     confidence : float
@@ -180,8 +195,9 @@ def tree_job(values: Mapping[str, object]) -> tuple[AnyTreeAsk, Running]:
     request = with_columns(taken(Request, values, beside=asked.files), asked.parsed)
     if users.user is not None:
         request, running = request.of_users(users, running.progress), running.of_users()
+    pure = settings.budget.delta == 0
     request.check_weight(
-        settings.offline and not settings.by_level, 'Take method="offline" without by_level=True.'
+        settings.offline and (pure or not settings.by_level), 'Take method="offline" without by_level=True.'
     )
     if not settings.offline:
         counters = LEVEL_COUNTERS if settings.counters is None else settings.counters
@@ -194,7 +210,8 @@ def tree_job(values: Mapping[str, object]) -> tuple[AnyTreeAsk, Running]:
         raise ParameterError(
             'checkpoint needs method="streaming"; an offline tree starts from the beginning.'
         )
-    return offline_ask(replace(request, ordered=False), settings, asked.parsed), running
+    asking = known_ask if pure else offline_ask
+    return asking(replace(request, ordered=False), settings, asked.parsed), running
 
 
 def _released(
@@ -206,6 +223,7 @@ def _released(
         raise ParameterError(
             f"hierarchy must be that of the sketch, {sketch.hierarchy.name}, got {hierarchy.name}."
         )
+    settings.check_delta()
     ask = TreeAsk(Request(), settings, sketch)
     _, mechanism = ask.prepare()
     law: tuple[object, ...] = (mechanism.name, mechanism.public, ask.law(), mechanism.threshold)

@@ -34,6 +34,17 @@ class ByteKeys:
         return len(self.offsets) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class CodedKeys:
+    """Byte strings that rows share: row i is values[codes[i]], and no code is out of range."""
+
+    values: ByteKeys
+    codes: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
 Keys = Words | ByteKeys
 
 
@@ -57,6 +68,12 @@ def to_kernel(array: pa.Array, kind: pa.DataType) -> Keys:
     if held != kind:
         array = _same_family(array, kind)
     return _bytes_of(array) if is_bytes(kind) else _words_of(array)
+
+
+def coded_keys(array: pa.DictionaryArray) -> CodedKeys:
+    """Return text or bytes behind a dictionary as a kernel reads them; `behind_dictionary` has checked it."""
+    codes = array.indices if array.indices.type == pa.int32() else array.indices.cast(pa.int32())
+    return CodedKeys(_bytes_of(array.dictionary), np.asarray(codes.to_numpy(zero_copy_only=True), np.int32))
 
 
 def from_kernel(keys: Keys, kind: pa.DataType) -> pa.Array:

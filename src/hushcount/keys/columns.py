@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from hushcount.errors import ParameterError
 from hushcount.keys.arrays import decode_rows, encode_rows
 from hushcount.keys.buffers import check_column, is_shared, slices
-from hushcount.keys.plain import DEFAULT_LIMIT, KeyLimit, check_type, plain
+from hushcount.keys.numbers import EventNumbers
+from hushcount.keys.plain import DEFAULT_LIMIT, KeyLimit, behind_dictionary, check_type, plain
 from hushcount.keys.text import check_writable
 from hushcount.keys.times import TimeColumn, without_others
 from hushcount.keys.weights import WeightColumn
@@ -50,7 +51,9 @@ class KeyColumns:
     times
         The column that tells when a row is from, last of `names`, and the window that is kept.
     weight
-        The column that tells how much a row counts.
+        The column that tells how much a row counts, or for how many events it stands.
+    by_code
+        Whether text may stay behind its dictionary, because whoever counts it can read codes.
     """
 
     names: tuple[str, ...]
@@ -62,7 +65,8 @@ class KeyColumns:
     limit: KeyLimit = DEFAULT_LIMIT
     padded: bool = False
     times: TimeColumn | None = None
-    weight: WeightColumn | None = None
+    weight: WeightColumn | EventNumbers | None = None
+    by_code: bool = False
 
     @classmethod
     def of(cls, column: str | Sequence[str] | None, key_type: str) -> KeyColumns:
@@ -93,21 +97,34 @@ class KeyColumns:
             raise ParameterError(f"user must be another column than the keys, got {user}.")
         return replace(self, names=(*self.names, user), user=user)
 
+    def with_codes(self) -> KeyColumns:
+        """Return the same keys, whose rows may share text behind a dictionary: of one column of text only."""
+        single = len(self.names) == 1 and self.key_type != "int" and self.counted_type == pa.string()
+        return replace(self, by_code=single)
+
     def without_user(self) -> KeyColumns:
         """Return the key columns alone."""
         return self if self.user is None else replace(self._without_last(), user=None)
 
-    def with_weight(self, weight: WeightColumn) -> KeyColumns:
+    def with_weight(self, weight: WeightColumn | EventNumbers) -> KeyColumns:
         """Return the same keys, each beside how much its row counts."""
+        option = weight.option
         if not self.names:
-            raise ParameterError("column must be named with weight, got None.")
+            raise ParameterError(f"column must be named with {option}, got None.")
         if weight.name in self.names:
-            raise ParameterError(f"weight must be another column than keys and users, got {weight.name}.")
+            raise ParameterError(f"{option} must be another column than keys and users, got {weight.name}.")
         return replace(self, names=(*self.names, weight.name), weight=weight)
 
     def without_weight(self) -> KeyColumns:
         """Return the key columns alone."""
         return self if self.weight is None else replace(self._without_last(), weight=None)
+
+    def ordering(self, available: Sequence[str]) -> Sequence[str]:
+        """Return the columns by whose hash the rows of a query are sorted, of all that it has.
+
+        Without one event its row remains, with a number smaller by one, and must keep its place.
+        """
+        return self.names[: len(self.key_names)] if isinstance(self.weight, EventNumbers) else available
 
     def with_time(self, times: TimeColumn) -> KeyColumns:
         """Return the same keys, of the rows in a window of time."""
@@ -158,12 +175,10 @@ class KeyColumns:
 
     def unnamed(self) -> KeyColumns:
         """Check that at most one column is asked for, of data that has only one."""
-        if self.user is not None:
-            raise ParameterError("user must name a column, but the data are one column of keys.")
-        if self.weight is not None:
-            raise ParameterError("weight must name a column, but the data are one column of keys.")
-        if self.times is not None:
-            raise ParameterError("time must name a column, but the data are one column of keys.")
+        option = "weight" if self.weight is None else self.weight.option
+        for name, given in (("user", self.user), (option, self.weight), ("time", self.times)):
+            if given is not None:
+                raise ParameterError(f"{name} must name a column, but the data are one column of keys.")
         if len(self.key_names) > 1:
             raise ParameterError(
                 f"column must be one name for data of one column, got {len(self.names)} names."
@@ -199,6 +214,11 @@ class KeyColumns:
         if self.weight is not None:
             return self._weighed(self.weight, columns)
         asked = zip(columns, self._readings(), self._labels(), strict=True)
+        if (
+            self.by_code
+            and (found := behind_dictionary(columns[0], self._labels()[0], self.limit)) is not None
+        ):
+            return found
         arrays = [plain(column, reading, label, self.limit) for column, reading, label in asked]
         if self.user is None:
             keys = self._one_key(arrays)
@@ -250,14 +270,20 @@ class KeyColumns:
             keys, users = keys.drop_null(), users.filter(keys.is_valid())
         return pa.StructArray.from_arrays([users, keys], ["user", "key"])
 
-    def _weighed(self, weight: WeightColumn, columns: Columns) -> pa.StructArray:
+    def _weighed(self, weight: WeightColumn | EventNumbers, columns: Columns) -> pa.StructArray:
         """Return pairs of weight and key; rows that count nothing are dropped."""
         *own, column = columns
         weights = weight.values(column, self.limit.on_bad)
         some = pc.not_equal(weights, 0).fill_null(False)
-        asked = zip(own, self._readings(), self._labels(), strict=False)
-        arrays = [plain(one.filter(some), reading, label, self.limit) for one, reading, label in asked]
-        keys, weights = self._one_key(arrays), weights.filter(some)
+        return self.weighed([one.filter(some) for one in own], weights.filter(some))
+
+    def weighed(self, columns: Columns, weights: pa.Array) -> pa.StructArray:
+        """Return pairs of weight and key, of the key columns and a weight for each row, none of them null."""
+        asked = zip(columns, self._readings(), self._labels(), strict=False)
+        arrays = [plain(one, reading, label, self.limit) for one, reading, label in asked]
+        some = reduce(pc.or_ if self.padded else pc.and_, [array.is_valid() for array in arrays])
+        arrays, weights = [array.filter(some) for array in arrays], weights.filter(some)
+        keys = self._one_key(arrays)
         if keys.null_count:
             weights, keys = weights.filter(keys.is_valid()), keys.drop_null()
         return pa.StructArray.from_arrays([weights, keys], ["weight", "key"])

@@ -23,9 +23,12 @@ _COMPONENTS = {
     "parents:": (" > ", "Europe > France"),
     "function": (" > ", "I > I2"),
 }
-_ADDRESSES: dict[str, tuple[type[IPv4Network | IPv6Network], str]] = {
-    "ipv4/": (IPv4Network, "10.0.0.0/8"),
-    "ipv6/": (IPv6Network, "2001:db8::/32"),
+_V4, _V6 = 32, 128
+# The bits of the addresses that a hierarchy takes, those of which its name tells the step first; an example.
+_ADDRESSES = {
+    "ipv4/": ((_V4,), "10.0.0.0/8"),
+    "ipv6/": ((_V6,), "2001:db8::/32"),
+    "ip/": ((_V4, _V6), "10.0.0.0/8"),
 }
 _PART = r"(?:\d\d|·)"
 _DATE = re.compile(rf"\d{{4}}(-{_PART})?(?(1)(-{_PART})?)(?(2)(T{_PART})?)")
@@ -58,11 +61,31 @@ class NodeLabel:
         return found
 
 
+def ancestors(text: str, hierarchy: str) -> list[str]:
+    """Return the labels of all nodes above that of a label, from the root down.
+
+    >>> ancestors("10.1.0.0/16", "ipv4/8"), ancestors("/shop/tea", "path/2"), ancestors("2024-05-17", "date")
+    (['*', '10.0.0.0/8'], ['*', '/shop'], ['*', '2024', '2024-05'])
+    """
+    if text == ROOT:
+        return []
+    for name, (bits, _) in _ADDRESSES.items():
+        if hierarchy.startswith(name):
+            prefix = ip_network(text)
+            step = int(hierarchy.removeprefix(name)) * prefix.max_prefixlen // bits[0]
+            lengths = range(step, prefix.prefixlen, step)
+            return [ROOT, *(_written(prefix.supernet(new_prefix=length)) for length in lengths)]
+    between = next((mark for name, (mark, _) in _COMPONENTS.items() if hierarchy.startswith(name)), "[-T]")
+    marks = re.finditer(between if hierarchy == "date" else re.escape(between), text)
+    # A path may begin with a slash, which is part of its first component.
+    return [ROOT, *(text[: mark.start()] for mark in marks if mark.start() or between != "/")]
+
+
 def _read(text: str, hierarchy: str) -> tuple[NodeLabel | None, str]:
     """Return a label, None if it is malformed, and an example of a good one."""
-    for name, (kind, example) in _ADDRESSES.items():
+    for name, (bits, example) in _ADDRESSES.items():
         if hierarchy.startswith(name):
-            return _address(text, kind, int(hierarchy.removeprefix(name))), example
+            return _address(text, bits, int(hierarchy.removeprefix(name))), example
     for name, (between, example) in _COMPONENTS.items():
         if hierarchy.startswith(name):
             # A path may begin with a slash, which is part of its first component.
@@ -90,17 +113,20 @@ def _written(prefix: IPv4Network | IPv6Network) -> str:
     return address if length == prefix.max_prefixlen else f"{address}/{length}"
 
 
-def _address(text: str, kind: type[IPv4Network | IPv6Network], step: int) -> NodeLabel | None:
-    """Return the label of a prefix, or None if it is none of this step."""
+def _address(text: str, bits: tuple[int, ...], step: int) -> NodeLabel | None:
+    """Return the label of a prefix, or None if it is none of this step, which longer addresses multiply."""
     try:
         prefix = ip_network(text)
     except ValueError:
         return None
-    if not isinstance(prefix, kind) or prefix.prefixlen % step or text != _written(prefix):
+    step = step * prefix.max_prefixlen // bits[0]
+    if prefix.max_prefixlen not in bits or prefix.prefixlen % step or text != _written(prefix):
         return None
 
     def holds(other: str) -> bool:
         below = None if other == ROOT else ip_network(other)
-        return below is not None and below != prefix and below.subnet_of(prefix)  # type: ignore[arg-type]
+        if below is None or below == prefix or below.version != prefix.version:
+            return False
+        return below.subnet_of(prefix)  # type: ignore[arg-type]
 
     return NodeLabel(text, prefix.prefixlen // step, holds)

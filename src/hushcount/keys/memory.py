@@ -18,7 +18,7 @@ from hushcount.files.failures import attempt, guarded
 from hushcount.keys.buffers import check_column, is_shared
 from hushcount.keys.columns import Columns, KeyColumns
 from hushcount.keys.objects import Objects, mixed_types, numpy_array, object_arrays
-from hushcount.keys.plain import LARGEST_SKETCHED, KeyLimit, plain
+from hushcount.keys.plain import LARGEST_SKETCHED, KeyLimit, behind_dictionary, plain
 
 # Anything that `in_memory` opens, of libraries that need not be installed.
 Data: TypeAlias = Any
@@ -69,7 +69,7 @@ def in_memory(data: Data, columns: KeyColumns) -> InMemory:
     if "pyspark" in roots:
         raise ParameterError(
             "data must not be a Spark frame, whose rows have no fixed order;"
-            " hc.engines.spark.top(frame, ...) counts one."
+            " hc.top, hc.tree, hc.sample and hc.oracle count one on Spark."
         )
     opener = next((_OPENERS[root] for root in roots if root in _OPENERS), _other)
     return attempt(mixed_types, opener, data, columns)
@@ -84,6 +84,14 @@ def key_arrays(keys: Data) -> Iterator[pa.Array]:
     [['a', 'b']]
     """
     return (array for array, _ in _checked(keys))
+
+
+def shared_text(keys: Data) -> pa.DictionaryArray | None:
+    """Return text behind a dictionary, checked once by value; None for all other keys."""
+    if not isinstance(keys, pa.DictionaryArray) or not len(keys):
+        return None
+    check_column(keys, "keys")
+    return behind_dictionary(keys, "The data", SKETCH_LIMIT)
 
 
 def asked_arrays(keys: Data) -> Iterator[pa.Array]:

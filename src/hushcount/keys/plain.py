@@ -22,9 +22,9 @@ ON_BAD = ("drop", "fail")
 
 
 def check_on_bad(on_bad: str) -> str:
-    """Return what is done with a bad key, or raise."""
+    """Return what is done with malformed and too long keys, or raise."""
     if on_bad not in ON_BAD:
-        raise ParameterError(f"on_bad must be one of {', '.join(ON_BAD)}, got {on_bad}.")
+        raise ParameterError(f"on_bad must be one of {', '.join(ON_BAD)}, got {on_bad!r}.")
     return on_bad
 
 
@@ -121,6 +121,21 @@ def plain(column: pa.Array | pa.ChunkedArray, reading: str, label: str, limit: K
     if reading == "text" and not is_text(array.type):
         array = _as_text(array, label)
     return array
+
+
+def behind_dictionary(column: pa.Array, label: str, limit: KeyLimit) -> pa.DictionaryArray | None:
+    """Return text behind a dictionary whose values are checked once, not by row, or raise for bad ones.
+
+    None if the column is no text behind a dictionary, or has nulls or values that are too long: those rows
+    are told from others by value.
+    """
+    kind = column.type
+    if not pa.types.is_dictionary(kind) or not has_offsets(kind.value_type) or column.null_count:
+        return None
+    values = _by_value(column.dictionary, label, limit)
+    if values.null_count:
+        return None
+    return pa.DictionaryArray.from_arrays(column.indices, values, safe=False)
 
 
 def check_type(kind: pa.DataType, reading: str, label: str) -> pa.DataType:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -19,6 +21,11 @@ MICROSECOND = timedelta(microseconds=1)
 # Microseconds in a unit of Arrow times; of nanoseconds there are 1000 in one.
 UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 LARGEST = (1 << 63) - 1
+LOG_TIME = re.compile(  # 18/Nov/2026:06:00:00 +0100
+    r"(?P<day>[0-9]{2})/(?P<month>[A-Z][a-z]{2})/(?P<year>[0-9]{4}):(?P<clock>[0-9:]{8})"
+    r"( (?P<zone>[+-][0-9]{4}))?"
+)
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,8 @@ class TimeColumn:
     Parameters
     ----------
     name : str
-        The column of the times: Arrow times or dates, or text such as 2026-11-15T06:00:00Z.
+        The column of the times: Arrow times or dates, or text such as 2026-11-15T06:00:00Z or, as in access
+        logs, 15/Nov/2026:06:00:00 +0000.
     start, stop : int
         Microseconds since 1970 in UTC.
     zone : str
@@ -92,11 +100,18 @@ class TimeColumn:
 
 
 def _read(text: str | None) -> datetime | None:
-    """Return a time in ISO text, None if it cannot be read."""
-    try:
+    """Return a time in ISO text or as access logs write it, None if it cannot be read."""
+    with suppress(ValueError):
         return datetime.fromisoformat(text or "")
-    except ValueError:
+    found = LOG_TIME.fullmatch(text or "")
+    if found is None or found["month"] not in MONTHS:
         return None
+    month = MONTHS.index(found["month"]) + 1
+    with suppress(ValueError):
+        return datetime.fromisoformat(
+            f"{found['year']}-{month:02}-{found['day']}T{found['clock']}{found['zone'] or ''}"
+        )
+    return None
 
 
 def _since(time: datetime | None) -> int | None:

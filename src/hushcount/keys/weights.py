@@ -37,6 +37,21 @@ class WeightColumn:
         check_count("max_weight", self.most, most=LARGEST_WEIGHT)
 
     @property
+    def option(self) -> str:
+        """The parameter that names the column."""
+        return "weight"
+
+    @property
+    def change(self) -> int:
+        """By how much one row changes a count at most."""
+        return self.most
+
+    @property
+    def condition(self) -> tuple[str, str, int]:
+        """What tells these rows from others of the same data."""
+        return "weight", self.name, self.most
+
+    @property
     def note(self) -> str:
         """What becomes of each weight, in words."""
         least, most = f"-{self.most:,}", f"{self.most:,}"

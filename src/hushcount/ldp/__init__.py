@@ -16,13 +16,12 @@ from hushcount.registry import Registry
 
 if TYPE_CHECKING:
     from hushcount.ldp.client.client import Client as Client
+    from hushcount.ldp.client.connection import connect as connect
     from hushcount.ldp.client.state import ClientState as ClientState
     from hushcount.ldp.protocols.bitstogram.protocol import Bitstogram as Bitstogram
     from hushcount.ldp.protocols.bitstogram.protocol import BitstogramBinary as BitstogramBinary
     from hushcount.ldp.protocols.paper.campaign import ExplicitHist as ExplicitHist
     from hushcount.ldp.protocols.paper.campaign import Hashtogram as Hashtogram
-    from hushcount.ldp.protocols.paper.medians import Frequencies as Frequencies
-    from hushcount.ldp.protocols.paper.medians import frequencies as frequencies
     from hushcount.ldp.protocols.paper.searches import BitstogramPaper as BitstogramPaper
     from hushcount.ldp.protocols.paper.searches import SuccinctHist as SuccinctHist
     from hushcount.ldp.protocols.paper.searches import TreeHistPaper as TreeHistPaper
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from hushcount.ldp.protocols.shuffling import shuffled_divergence as shuffled_divergence
     from hushcount.ldp.protocols.tree_hist.protocol import TreeHist as TreeHist
     from hushcount.ldp.server.aggregator import Aggregator as Aggregator
+    from hushcount.ldp.server.decoding import Frequencies as Frequencies
+    from hushcount.ldp.server.queries import frequencies as frequencies
     from hushcount.ldp.wire.encodings import Bytes as Bytes
     from hushcount.ldp.wire.encodings import Categories as Categories
     from hushcount.ldp.wire.encodings import Integers as Integers
@@ -46,7 +47,8 @@ _NAMES: Registry[object] = Registry(
         "Categories": "hushcount.ldp.wire.encodings:Categories",
         "Client": "hushcount.ldp.client.client:Client",
         "ClientState": "hushcount.ldp.client.state:ClientState",
-        "Frequencies": "hushcount.ldp.protocols.paper.medians:Frequencies",
+        "connect": "hushcount.ldp.client.connection:connect",
+        "Frequencies": "hushcount.ldp.server.decoding:Frequencies",
         "Integers": "hushcount.ldp.wire.encodings:Integers",
         "Manifest": "hushcount.ldp.wire.manifest:Manifest",
         "Terms": "hushcount.ldp.wire.terms:Terms",
@@ -54,7 +56,7 @@ _NAMES: Registry[object] = Registry(
         "Words": "hushcount.ldp.wire.encodings:Words",
         "central_epsilon": "hushcount.ldp.protocols.shuffling:central_epsilon",
         "shuffled_divergence": "hushcount.ldp.protocols.shuffling:shuffled_divergence",
-        "frequencies": "hushcount.ldp.protocols.paper.medians:frequencies",
+        "frequencies": "hushcount.ldp.server.queries:frequencies",
         **CLASSES,
     },
 )

@@ -46,11 +46,12 @@ NOT_GAUSSIAN = (
     " counts and keys of users (max_keys given with user), of trees, count-sketch oracles and"
     " count-sketch-envelope."
 )
+LENGTH_OF_WEIGHTS = "additions and deletions", "additions and deletions, each as often as it weighs"
 HEAVIEST = "one event has a weight of at most max_weight"
 WEIGHTS = "docs/proofs/histograms/weights.md"
 NOT_WEIGHED = (
     "{} is proved for events that count 1 each; weights are proved for truncated-geometric, laplace-threshold"
-    " and laplace on exact counts, for samples of these, for offline trees and for oracles."
+    " and laplace on exact counts, for samples of these, for offline trees, error envelopes and oracles."
 )
 UNIT_UPDATES = "every event counts 1, in the order of the stream"
 NO_BOTTOM_K = (
@@ -262,13 +263,15 @@ class Thresholded(Mechanism[CountsT, Release]):
 
 def weighed_guarantee(own: Guarantee, weight: int) -> Guarantee:
     """Return the guarantee of a mechanism whose events change a count by up to `weight`."""
-    assumed = tuple(one.replace("by 1", "by at most max_weight") for one in own.assumptions)
+    assumed = tuple(
+        one.replace("by 1", "by at most max_weight").replace(*LENGTH_OF_WEIGHTS) for one in own.assumptions
+    )
     return replace(
         own,
         theorem=f"{own.theorem} Events of a weight: noise for a change of at most max_weight.",
         proof=f"{own.proof}, {WEIGHTS}",
         parameters={**own.parameters, "max_weight": weight},
-        assumptions=assumed if assumed != own.assumptions else (*assumed, HEAVIEST),
+        assumptions=assumed if any("max_weight" in one for one in assumed) else (*assumed, HEAVIEST),
     )
 
 

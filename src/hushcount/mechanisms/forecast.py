@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from hushcount.mechanisms.base import Mechanism, Released
     from hushcount.shapes import Shape
 
+NEGLIGIBLE = 1e-12  # what a bound on the mean leaves out
+
 Tail = Callable[[Counts], Floats]
 """Takes whole numbers m and returns P[Z >= m] for each."""
 
@@ -110,6 +112,28 @@ class KeyForecast:
             return width >= 0 and float(beyond + 1 - within) <= 1 - confidence
 
         return smallest_integer(holds) + (round(floor) if self.lowered else 0)
+
+    def mean_squared_error(self, floor: float) -> float:
+        """Return a bound on the mean squared error of the count of any key, 0 if it is not published.
+
+        The statement of Lebeda and Tětek 2023, Theorem 14, from the calibration in place of its constants;
+        proof: docs/proofs/intervals.md, section 5. Raise if there are no counts.
+
+        Parameters
+        ----------
+        floor : float
+            The floor that the sketch reaches at most.
+        """
+        added, lost = self.added, round(floor) if self.above_floor or self.lowered else 0
+        if added is None:
+            raise ParameterError("Only keys are published, without counts, so no count can be wrong.")
+        reach = self.error(1 - NEGLIGIBLE, 0.0)
+        sizes = np.arange(1, reach + 1)
+        beyond = added(sizes) + 1 - added(1 - sizes)  # P[|noise| >= size]
+        noisy = lost**2 + float(np.sum((2 * (sizes + lost) - 1) * beyond))
+        values = np.arange(max(self.threshold, 1) + 2 * reach)
+        hidden = 1 - self.published(values.astype(np.float64) + (lost if self.above_floor else 0), lost)
+        return noisy + float(np.max(hidden * (values + lost) ** 2))
 
 
 def noise_words(noise: Distribution) -> str:

@@ -194,8 +194,3 @@ def interval_sentences(
 def between(below: int, above: int) -> str:
     """Return the ends of an interval in words."""
     return f"between count - {below} and count + {above}"
-
-
-def lies_between(confidence: float, below: int, above: int | None) -> str:
-    """Return the sentence of an interval that holds for a key chosen beforehand and has both ends."""
-    return interval_sentences(confidence, below, above, None)[0]

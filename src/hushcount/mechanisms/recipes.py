@@ -15,13 +15,14 @@ from hushcount.keys.row_hash import RowHash
 from hushcount.mechanisms.base import Mechanism
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
-from hushcount.mechanisms.hierarchy.users import NodeRelease
+from hushcount.mechanisms.hierarchy.users import EveryNode
 from hushcount.mechanisms.histograms.chosen import ChosenBound, RankedCounts
 from hushcount.mechanisms.sampling.sample import Sampling
 from hushcount.mechanisms.sampling.sized import SizedSample
 from hushcount.mechanisms.total import TotalRelease, WithTotal
 from hushcount.mechanisms.users import GroupRelease
 from hushcount.shapes import Shape
+from hushcount.shapes.known import KnownNodeCounts
 from hushcount.shapes.samples import SampledCounts
 from hushcount.shapes.standard import StandardCounters
 
@@ -67,9 +68,7 @@ def _recipe(mechanism: Mechanism[Shape, object], shape: Shape) -> Recipe:
         recipe["max_keys"] = mechanism.chosen
     if isinstance(mechanism, TreeMechanism):
         recipe["threshold"] = mechanism.threshold
-    if isinstance(mechanism, NodeRelease) or (
-        isinstance(mechanism, LevelFloorRelease) and mechanism.by_level
-    ):
+    if isinstance(mechanism, EveryNode) or (isinstance(mechanism, LevelFloorRelease) and mechanism.by_level):
         recipe["by_level"] = mechanism.by_level
     if isinstance(mechanism, Sampling):
         recipe["scheme"] = mechanism.scheme
@@ -115,6 +114,11 @@ def _nodes(shape: shapes.NodeCounts) -> Recipe:
     return {**_leaves(shape), **_sizes("moved")(shape)}
 
 
+def _known_nodes(shape: KnownNodeCounts) -> Recipe:
+    sizes = _sizes("moved", "candidates")(shape)
+    return {"hierarchy": shape.hierarchy.name, "height": shape.hierarchy.height, **sizes}
+
+
 def _levels(shape: shapes.LevelCounters) -> Recipe:
     known: Recipe = {"exact": shape.exact} if shape.exact else {}
     return {**_leaves(shape), "levels": [_counters(level) for level in shape.levels], **known}
@@ -137,6 +141,7 @@ SUMMARIES: dict[type[Shape], tuple[str, Callable[..., Recipe]]] = {
     shapes.TrackedCells: ("tracked-cells", _tracked),
     shapes.LeafCounts: ("leaves", _leaves),
     shapes.NodeCounts: ("nodes", _nodes),
+    KnownNodeCounts: ("known-nodes", _known_nodes),
     shapes.LevelCounters: ("levels", _levels),
     SampledCounts: ("sampled-counts", _sizes()),
 }

@@ -13,6 +13,7 @@ from hushcount.mechanisms.users import GroupRelease, best_for_exact
 from hushcount.privacy import USER, Budget
 from hushcount.registry import Registry
 from hushcount.shapes import Public, Shape
+from hushcount.shapes.known import KnownNodeCounts
 from hushcount.shapes.samples import BottomKeys, SampledCounts
 from hushcount.shapes.standard import StandardCounters
 
@@ -30,9 +31,11 @@ _TABLES = {
     "count-min-envelope": "hushcount.mechanisms.linear.envelope:CountMinEnvelope",
     "count-sketch-envelope": "hushcount.mechanisms.linear.envelope:CountSketchEnvelope",
     "shards": "hushcount.mechanisms.counters.shards:ShardRelease",
+    "key-shards": "hushcount.mechanisms.counters.key_shards:KeyShardRelease",
     "gaussian": "hushcount.mechanisms.histograms.gaussian:GaussianSparseHistogram",
     "correlated": "hushcount.mechanisms.histograms.correlated:CorrelatedSparseHistogram",
     "laplace": "hushcount.mechanisms.histograms.laplace:LaplaceManyKeys",
+    "reduced": "hushcount.mechanisms.histograms.reduced:ReducedRelease",
     "pure": "hushcount.mechanisms.histograms.pure:PureRelease",
     "pure-bounded": "hushcount.mechanisms.histograms.pure:BoundedPureRelease",
     "pure-shards": "hushcount.mechanisms.histograms.pure_shards:PureShards",
@@ -43,6 +46,7 @@ _OTHERS = {
     "hierarchy-offline": "hushcount.mechanisms.hierarchy.offline:HierarchyRelease",
     "hierarchy-streaming": "hushcount.mechanisms.hierarchy.streaming:LevelFloorRelease",
     "hierarchy-users": "hushcount.mechanisms.hierarchy.users:NodeRelease",
+    "hierarchy-known": "hushcount.mechanisms.hierarchy.known:KnownNodeRelease",
     "sample": "hushcount.mechanisms.sampling.sample:PrivateSample",
     "sample-keys": "hushcount.mechanisms.sampling.sample:PrivateSampleKeys",
     "sized-sample": "hushcount.mechanisms.sampling.sized:SizedSample",
@@ -67,7 +71,7 @@ DEFAULTS: dict[type[Shape], str] = {
     shapes.ManyKeys: "gaussian",
     shapes.LimitedKeys: "correlated",
     shapes.Shards: "shards",
-    shapes.KeyShards: "shards",
+    shapes.KeyShards: "key-shards",
     SampledCounts: "sanitise",
 }
 
@@ -78,6 +82,7 @@ WAYS_OUT: dict[type[Shape], str] = {
     shapes.Cells: "a linear sketch stores no keys, so publish it as an oracle (hushcount oracle, hc.oracle)",
     shapes.LevelCounters: "a hierarchy needs a threshold, so release it with hc.tree",
     shapes.NodeCounts: "a hierarchy needs a threshold, so publish it with hc.tree",
+    KnownNodeCounts: "a hierarchy needs a threshold, so publish it with hc.tree",
     BottomKeys: NO_BOTTOM_K,
     shapes.TrackedCells: "name count-min-envelope or count-sketch-envelope",
 }

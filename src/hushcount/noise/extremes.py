@@ -143,6 +143,16 @@ def uniforms(bound: int, count: int, bits: Bits) -> Words:
     return found
 
 
+def other_places(size: int, seen: Words, count: int, bits: Bits) -> Words:
+    """Return `count` different places below `size` that are not seen; every list of them is as likely."""
+    found = seen
+    while len(found) < len(seen) + count:
+        more = np.concatenate((found, uniforms(size, len(seen) + count - len(found), bits)))
+        _, first = np.unique(more, return_index=True)
+        found = more[np.sort(first)]
+    return found[len(seen) :]
+
+
 def _between(lower: TailCut, upper: TailCut) -> Probability:
     """Return the probability to be above the lower cut, given not to be above the upper one."""
 

@@ -119,35 +119,22 @@ class MissingError(Protocol):
 
 
 @runtime_checkable
+class ShardedError(Protocol):
+    """An error model of several sketches, each with a noisy floor of its own."""
+
+    @property
+    def least_published(self) -> int:
+        """The smallest noisy count that is published, where the floor is lowest."""
+        ...
+
+
+@runtime_checkable
 class FindingError(Protocol):
     """An error model of a search, which may miss a key."""
 
     def found_from(self, probability: float) -> int | None:
         """Return the count from which on a key is found with this probability; None if unknown."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class NoCounts:
-    """The error model of keys without counts: there is nothing to bound; `said` are its sentences."""
-
-    said: tuple[str, ...] = ()
-
-    def interval(self, confidence: float) -> tuple[int, None]:
-        """Return nothing that says anything: there is no count."""
-        return 0, None
-
-    def simultaneous(self, confidence: float) -> None:
-        """Return None: there is no count."""
-        return
-
-    def sentences(self, confidence: float) -> tuple[str, ...]:
-        """Return what is known of the keys that are published."""
-        return self.said
-
-    def columns(self, counts: Counts, confidence: float) -> Mapping[str, Counts | Floats]:
-        """Return no further column."""
-        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +222,8 @@ def bounds_together(release: Release, confidence: float) -> tuple[int, int | Non
 
 def smallest_published(release: Release) -> int | None:
     """Return the smallest count that can be published; None for a sum, whose parties have their own."""
+    if isinstance(release.error, ShardedError):
+        return release.error.least_published
     least = threshold_of(release)
     if least is None and "parties" not in release.guarantee.parameters:
         return 1
@@ -272,7 +261,7 @@ def smallest_reliable(release: Release, probability: float) -> int | None:
 
 
 def threshold_of(release: Release) -> int | None:
-    """Return the smallest noisy count that reaches the threshold of the mechanism, if it has one."""
+    """Return the smallest noisy count that reaches the threshold of the mechanism, in every shard, if any."""
     parameters = release.guarantee.parameters
     if isinstance(release.error, WithholdingError):
         return release.error.hidden + 1

@@ -7,15 +7,41 @@ from typing import TYPE_CHECKING
 
 from hushcount.errors import ParameterError
 from hushcount.privacy import Guarantee
-from hushcount.releases.accuracy import Counted, NoCounts
+from hushcount.releases.accuracy import Counted
 from hushcount.releases.release import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
+    from hushcount.compiled.arrays import Counts, Floats
     from hushcount.releases.views.plots import Plot
 
 KEYS_ONLY = Counted("keys", "Only keys are published: no count, no order by frequency.")
+
+
+@dataclass(frozen=True, slots=True)
+class NoCounts:
+    """The error model of keys without counts: there is nothing to bound; `said` are its sentences."""
+
+    said: tuple[str, ...] = ()
+
+    def interval(self, confidence: float) -> tuple[int, None]:
+        """Return nothing that says anything: there is no count."""
+        return 0, None
+
+    def simultaneous(self, confidence: float) -> None:
+        """Return None: there is no count."""
+        return
+
+    def sentences(self, confidence: float) -> tuple[str, ...]:
+        """Return what is known of the keys that are published."""
+        return self.said
+
+    def columns(self, counts: Counts, confidence: float) -> Mapping[str, Counts | Floats]:
+        """Return no further column."""
+        return {}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

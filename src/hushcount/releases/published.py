@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self, cast
 
@@ -10,9 +10,11 @@ from hushcount.errors import ParameterError
 from hushcount.files.atomic import Outputs
 from hushcount.privacy import check_confidence
 from hushcount.releases.made import Documented
-from hushcount.releases.writers import Form, PathLike, check_output, with_texts, write_about
+from hushcount.releases.writers import Form, PathLike, check_output, prepare, with_texts
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -154,30 +156,43 @@ class Published(Documented):
         return document(self._self)
 
     def write(
-        self, path: PathLike, *, sign: PathLike | None = None, excel: bool = False, sidecar: bool = False
+        self,
+        path: PathLike,
+        *,
+        sign: PathLike | None = None,
+        excel: bool = False,
+        sidecar: bool = False,
+        if_exists: str = "fail",
     ) -> None:
-        """Write the table to a file, which appears whole or not at all.
+        """Write the table to a file or to a relation of a database, whole or not at all.
 
         Parameters
         ----------
         path : path
-            Its ending is the format: .csv, .tsv, .parquet, or .json, which has the guarantee as well.
+            Its ending is the format: .csv, .tsv, .parquet, or .json, which has the guarantee as well. Or a
+            relation: postgresql://...#top, shop.duckdb#top or shop.sqlite#top; its guarantee is in another,
+            hushcount_guarantees.
         sign : path, optional
             A file with an Ed25519 private key in PEM; the JSON is signed with it.
         excel : bool
             Write text that a spreadsheet would take for a formula with an apostrophe before it.
         sidecar : bool
             Write also `path`.json, with everything about the release but its rows.
+        if_exists : {"fail", "replace", "append"}
+            What becomes of a relation that exists: "replace" takes only one that hushcount has written,
+            "append" writes no release twice.
 
         Raises
         ------
         ParameterError
-            If the path has another ending, or its format cannot be signed.
+            If the path has another ending, its format cannot be signed, or the relation exists.
         DataError
-            If the file cannot be written.
+            If the file or relation cannot be written.
         """
+        form = Form(path, sign, excel, sidecar, if_exists)
+        check_output(form)
         with Outputs() as outputs:
-            self.prepare(Form(path, sign, excel, sidecar), outputs)
+            self.prepare(form, outputs)
             outputs.commit()
 
     def report(self, path: PathLike) -> None:
@@ -226,12 +241,7 @@ class Published(Documented):
         outputs : Outputs
             The files of one run; its `commit` renames all of them.
         """
-        writer, form = check_output(path), Form.of(path)
-        with outputs.file(path) as stream:
-            writer(self, stream, form)
-        if form.sidecar:
-            with outputs.file(f"{form}.json") as stream:
-                write_about(self, stream)
+        prepare(self._self, Form.of(path), outputs)
 
     @property
     def _self(self) -> Release | TreeRelease:
@@ -242,3 +252,26 @@ class Published(Documented):
         """Return a copy with some fields changed."""
         changed: Self = replace(self, **changes)  # type: ignore[type-var]
         return changed
+
+
+def check_per(per: str | None, names: Sequence[str], limit: int | None) -> None:
+    """Raise unless `per` is one of several key columns, and says of which groups `limit` keeps rows."""
+    if per is None:
+        return
+    if limit is None:
+        raise ParameterError("per needs limit, the number of rows of each group.")
+    if len(names) < 2 or per not in names:
+        asked = f"; they are {', '.join(names)}" if len(names) > 1 else ""
+        raise ParameterError(f"per must be one of several key columns{asked}, got {per}.")
+
+
+def first_of_each(keys: pa.Table, per: str, rows: int) -> npt.NDArray[np.int64]:
+    """Return the places of the first rows of each group, in the order of the table."""
+    import numpy as np
+
+    check_per(per, keys.column_names, rows)
+    coded = keys[per].combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
+    order = np.argsort(coded, kind="stable")
+    _, starts, sizes = np.unique(coded[order], return_index=True, return_counts=True)
+    rank = np.arange(len(order)) - np.repeat(starts, sizes)
+    return np.sort(order[rank < rows])

@@ -24,7 +24,7 @@ from hushcount.releases.accuracy import (
     smallest_reliable,
 )
 from hushcount.releases.made import Made
-from hushcount.releases.published import Published
+from hushcount.releases.published import Published, first_of_each
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,7 +52,7 @@ class Release(Published):
     error : ErrorModel
         How far counts may lie from the truth.
     floor : int, optional
-        The noisy floor: what the sketch may have overcounted a key by, or left out of it.
+        The noisy floor: what the sketch may have overcounted a key by, or left out.
     notes : tuple of str
         Further sentences about public facts.
     confidence : float
@@ -249,24 +249,24 @@ class Release(Published):
         return replace(self, keys=keys)
 
     def counting(self, counted: Counted) -> Release:
-        """Return the same release, whose accuracy and JSON say what is counted.
-
-        Parameters
-        ----------
-        counted : Counted
-            What a count is a number of.
-        """
+        """Return the same release, whose accuracy and JSON say what a count is a number of."""
         return replace(self, counted=counted)
 
-    def limit(self, rows: int) -> Release:
-        """Return the first rows; a function of what is published, so it costs no privacy.
+    def limit(self, rows: int, per: str | None = None) -> Release:
+        """Return the first rows, of all or of each group; this costs no privacy, because all are published.
 
         Parameters
         ----------
         rows : int
             The number of rows to keep, at least 1.
+        per : str, optional
+            A key column, one of several: rows of one value in it are a group, and keep their order.
         """
         stop = check_count("limit", rows, most=LARGEST_COUNT)
+        if per is not None:
+            kept = first_of_each(self.keys, per, stop)
+            cut = replace(self, keys=self.keys.take(kept), counts=self.counts.take(kept), whole=False)
+            return cut.made_with({"per": per}, None)
         return replace(self, keys=self.keys.slice(0, stop), counts=self.counts.slice(0, stop), whole=False)
 
     def at_least(self, count: int) -> Release:
@@ -283,7 +283,7 @@ class Release(Published):
         mask = pc.greater_equal(self.counts, smallest)
         return replace(self, keys=self.keys.filter(mask), counts=self.counts.filter(mask), whole=False)
 
-    def cut(self, smallest: int | None, rows: int | None) -> Release:
+    def cut(self, smallest: int | None, rows: int | None, per: str | None = None) -> Release:
         """Return the rows that were asked for: a function of what is private already.
 
         Parameters
@@ -291,7 +291,9 @@ class Release(Published):
         smallest : int, optional
             The smallest noisy count to keep.
         rows : int, optional
-            The number of rows to keep.
+            The number of rows to keep, of each group if `per` is given.
+        per : str, optional
+            The key column whose values are the groups.
         """
         shown = self if smallest is None else self.at_least(smallest)
-        return shown if rows is None else shown.limit(rows)
+        return shown if rows is None else shown.limit(rows, per)

@@ -152,6 +152,29 @@ class TreeRelease(Published):
         bounds = row["lower"], row["upper"], self.confidence, row.get("near_threshold")
         return NodeEstimate(node, row["level"], True, row["total"], *bounds)
 
+    def by_level(self) -> pa.Table:
+        """Return the heavy nodes of every level: published nodes, and all nodes above them.
+
+        In a tree a published node takes its events away from its ancestors, so that these may be missing,
+        though their totals are larger. Costs no privacy: it is computed from what is published.
+
+        Returns
+        -------
+        pyarrow.Table
+            level, node, total, its bounds as `estimate` gives them, near_threshold and published, from the
+            root down, and at each level by total. near_threshold also marks nodes that were not published
+            and whose total rests on such a row. All other nodes have at most what `accuracy` says of
+            unpublished ones.
+
+        Raises
+        ------
+        ParameterError
+            If the release was read from a file that says nothing of nodes that were not published.
+        """
+        from hushcount.releases.trees.levels import table_by_level
+
+        return table_by_level(self)
+
     def _unpublished(self, label: NodeLabel) -> NodeEstimate:
         """Return what is known about a node from the topmost published nodes below it."""
         import numpy as np

@@ -1,4 +1,7 @@
-"""Files of a release, of keys or of nodes: .csv, .tsv, .parquet, or .json with its guarantee."""
+"""Files of a release, of keys or of nodes: .csv, .tsv, .parquet, or .json with its guarantee.
+
+A name such as shop.duckdb#top is a relation of a database, which is written last.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,15 @@ from typing import TYPE_CHECKING, BinaryIO
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import refuse_same
 from hushcount.registry import Registry
+from hushcount.stores.results import IF_EXISTS, Relation
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from hushcount.files.atomic import Outputs
     from hushcount.releases.published import Published
+    from hushcount.releases.release import Release
+    from hushcount.releases.tree import TreeRelease
 
 PathLike = str | os.PathLike[str]
 # How text begins that a spreadsheet takes for a formula; some take wide characters as well.
@@ -36,12 +43,15 @@ class Form(os.PathLike[str]):
         Write text that a spreadsheet would take for a formula with an apostrophe before it.
     sidecar : bool
         Write also `path`.json, with everything about the release but its rows.
+    if_exists : {"fail", "replace", "append"}
+        What becomes of a relation of a database that exists already.
     """
 
     path: PathLike
     sign: PathLike | None = None
     excel: bool = False
     sidecar: bool = False
+    if_exists: str = IF_EXISTS[0]
 
     @classmethod
     def of(cls, path: PathLike) -> Form:
@@ -51,12 +61,24 @@ class Form(os.PathLike[str]):
     @property
     def written(self) -> tuple[PathLike, ...]:
         """All files that are written."""
+        if self.relation is not None:
+            return ()
         return (self.path, f"{self}.json") if self.sidecar else (self.path,)
 
     @property
     def read(self) -> tuple[PathLike, ...]:
         """The file of the key."""
         return () if self.sign is None else (self.sign,)
+
+    @property
+    def relation(self) -> Relation | None:
+        """The relation of a database that is written, None for a file, or raise."""
+        return Relation.of(self.path)
+
+    @property
+    def shown(self) -> str:
+        """What is written, in messages: of an address neither user nor password."""
+        return os.fspath(self.path) if self.relation is None else self.relation.shown
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
@@ -77,9 +99,23 @@ WRITERS: Registry[Writer] = Registry(
 )
 
 
-def check_output(path: PathLike) -> Writer:
-    """Return the writer for a path's ending, or raise."""
-    form, ending = Form.of(path), Path(path).suffix.lower()
+def check_output(path: PathLike) -> None:
+    """Raise unless a release can be written under this name."""
+    form = Form.of(path)
+    relation = form.relation
+    if relation is None:
+        _check_file(form)
+        return
+    if form.sign is not None or form.excel or form.sidecar:
+        raise ParameterError("sign, excel and sidecar are for files; a relation has its guarantee beside it.")
+    relation.check(form.if_exists)
+
+
+def _check_file(form: Form) -> None:
+    """Raise unless a release can be written to a file, in this form."""
+    path, ending = form.path, Path(form).suffix.lower()
+    if form.if_exists != IF_EXISTS[0]:
+        raise ParameterError("if_exists is for relations of a database; a file is replaced.")
     if ending not in WRITERS:
         raise ParameterError(f"output must end in one of {', '.join(WRITERS)}, got {os.fspath(path)}.")
     if form.sign is not None and ending != ".json":
@@ -91,7 +127,22 @@ def check_output(path: PathLike) -> Writer:
         from hushcount.releases.stored.signatures import private_key
 
         private_key(form.sign)  # raises before anything is written
-    return WRITERS[ending]
+
+
+def prepare(release: Release | TreeRelease, form: Form, outputs: Outputs) -> None:
+    """Write a release to a file or a relation that appears together with all other outputs."""
+    if (relation := form.relation) is not None:
+        from hushcount.releases.stored.relations import rows_of
+
+        rows = rows_of(release)
+        outputs.elsewhere(relation.shown, lambda: relation.write(rows, form.if_exists))
+        return
+    check_output(form)
+    with outputs.file(form.path) as stream:
+        WRITERS[Path(form).suffix.lower()](release, stream, form)
+    if form.sidecar:
+        with outputs.file(f"{form}.json") as stream:
+            write_about(release, stream)
 
 
 def write_csv(release: Published, stream: BinaryIO, form: Form) -> None:

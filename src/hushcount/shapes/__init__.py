@@ -1,9 +1,7 @@
 """The seam between counting and noise: what a mechanism is told about a sketch, and nothing else.
 
-A *shape* is the summary that a sketch hands over. Its type fixes how the summaries of neighbouring data may
-differ (its sensitivity), and a mechanism accepts only the shapes it is proved for. Neighbours are data sets
-of which one has one more `unit`: one event unless the unit says otherwise. `public()` gives the numbers that
-no data changes, so a mechanism is calibrated, or refused, before the first row is read.
+A *shape* is the summary that a sketch hands over: its type fixes how those of data with one more `unit` may
+differ. `public()` gives numbers that no data changes: they calibrate a mechanism before a row is read.
 """
 
 from __future__ import annotations
@@ -29,9 +27,9 @@ class Public:
     """Numbers that a mechanism may use without paying, because no data changes them.
 
     `candidates` is the most keys that the summary can hold; n events have a floor of at most n / `parts`; one
-    unit changes at most `moved` counts, each by 1 (the l0 sensitivity); `height` counts the levels below the
-    root of a hierarchy; `shape` is the type of the summary; `scheme` is how a sample was drawn. The caller
-    states `max_events`, a bound on events, `domain`, all keys there can be, and `min_users`, the least count.
+    unit changes at most `moved` counts, by 1; `height` counts the levels below the root of a hierarchy;
+    `shape` is the type of the summary; `scheme` how a sample was drawn. The caller states `max_events`, a
+    bound on events, `domain`, all keys there can be, and `min_users`, the least count.
     """
 
     candidates: int | None = None
@@ -161,7 +159,7 @@ class UserCells(Cells):
 
 @dataclass(frozen=True, slots=True)
 class TrackedCells:
-    """Cells of weights +1 and -1, and tracked keys: others were added at most `events` / `parts` times."""
+    """Cells of additions and deletions, and tracked keys: of others at most `events` / `parts` was added."""
 
     cells: Cells
     keys: pa.Array
@@ -200,6 +198,8 @@ class Shards:
 
 class KeyShards(Shards):
     """Shards to which events were assigned by their key: no key is in two of them."""
+
+    words: ClassVar[str] = "sketches of shards by key"
 
 
 @dataclass(frozen=True, slots=True)

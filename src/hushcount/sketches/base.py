@@ -10,6 +10,7 @@ from functools import wraps
 from threading import RLock
 from typing import Concatenate, Generic, ParamSpec, Self, TypeVar
 
+import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.compiled.arrays import Counts
@@ -21,11 +22,12 @@ from hushcount.keys.memory import Data
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.secure import fresh_key
 from hushcount.shapes import Public, Shape
+from hushcount.sketches.coded.batch import PreparedKeys
 from hushcount.sketches.held import check_counts, check_id, check_keys, entries_from, entry_arrays, need
-from hushcount.sketches.table import LARGEST_TOTAL, NO_ENTRIES, CounterTable, Entries, PreparedKeys, looked_up
+from hushcount.sketches.several import check_room, several
+from hushcount.sketches.table import NO_ENTRIES, ONCE, CounterTable, Entries, looked_up
 
 BUFFER = 4096
-TOO_MANY = f"A sketch counts at most {LARGEST_TOTAL} events; start another."
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
@@ -209,7 +211,7 @@ class CounterSketch(BufferedSketch[PreparedKeys]):
         """Return an empty table for byte strings, or for words of 64 bits."""
 
     @alone
-    def update(self, keys: Data) -> None:
+    def update(self, keys: Data, *, times: npt.ArrayLike | None = None) -> None:
         """Count a batch of keys in its order, or none of them if one cannot be counted.
 
         Parameters
@@ -217,9 +219,12 @@ class CounterSketch(BufferedSketch[PreparedKeys]):
         keys : array, frame column or iterable
             Keys of one type. Nulls are ignored. The batch is converted as a whole before anything is
             counted, so an iterable must fit in memory.
+        times : array or iterable of int, optional
+            How many consecutive events each key stands for, 1 by default; no key may then be null.
         """
         self.flush()
-        self.count(self.prepared(keys))
+        some, numbers = (keys, ONCE) if times is None else several(keys, times, self._total)
+        self.count(self.prepared(some)._replace(times=numbers))
 
     @alone
     def estimate(self, keys: Data) -> Counts:
@@ -236,22 +241,19 @@ class CounterSketch(BufferedSketch[PreparedKeys]):
     def prepared(self, keys: Data) -> PreparedKeys:
         """Return a batch ready to be counted, or raise; the sketch does not change."""
         batch = PreparedKeys.of(keys, self._key_type)
-        if self._total + batch.rows > LARGEST_TOTAL:
-            raise DataError(TOO_MANY)
+        check_room(self._total, batch.rows)
         return batch
 
     def count(self, batch: PreparedKeys) -> None:
         """Count a batch that `prepared` has returned."""
         if batch.kind is None:
             return
-        table = self.open(batch.kind)
-        for part in batch.batches:
-            table.count(part)
-            self._total += len(part)
+        batch.count_in(self.open(batch.kind))
+        self.counted(batch.events)
 
-    def counted(self, rows: int) -> None:
-        """Take note of keys that were counted in the table by somebody else: a kernel of several tables."""
-        self._total += rows
+    def counted(self, events: int) -> None:
+        """Take note of events that a kernel has counted in the table."""
+        self._total += events
 
     def open(self, kind: pa.DataType) -> CounterTable:
         """Return the table, made for keys of this type if there is none yet."""

@@ -18,8 +18,10 @@ from hushcount.keys.row_hash import LONGEST_KEY, NO_WEIGHTS, RowHash, check_weig
 from hushcount.privacy import check_count
 from hushcount.shapes import Cells, Public
 from hushcount.sketches.base import BUFFER, BufferedSketch, alone
+from hushcount.sketches.coded.batch import PreparedKeys
 from hushcount.sketches.held import array_of, need
-from hushcount.sketches.table import PreparedKeys, looked_up
+from hushcount.sketches.several import several
+from hushcount.sketches.table import looked_up
 
 LARGEST_WEIGHT = (1 << 31) - 1
 # Two cells of this size can be added without running over 64 bits.
@@ -81,7 +83,9 @@ class LinearSketch(BufferedSketch[PreparedKeys]):
         return self.hashing.id
 
     @alone
-    def update(self, keys: Data, weights: npt.ArrayLike | None = None) -> None:
+    def update(
+        self, keys: Data, weights: npt.ArrayLike | None = None, *, times: npt.ArrayLike | None = None
+    ) -> None:
         """Add a batch of keys, or none of them if one cannot be counted.
 
         Parameters
@@ -91,8 +95,16 @@ class LinearSketch(BufferedSketch[PreparedKeys]):
             whole before anything is counted, so an iterable must fit in memory.
         weights : array or iterable of int, optional
             A whole number for each key, 1 by default. Negative weights delete.
+        times : array or iterable of int, optional
+            How many events of weight 1 each key stands for, in place of weights.
         """
         self.flush()
+        if times is not None:
+            if weights is not None:
+                raise ParameterError("Give weights or times, not both.")
+            some, numbers = several(keys, times, abs(self._total))
+            self.count(self.prepared(some), numbers.astype(np.int64))
+            return
         batch = self.prepared(keys)
         self.count(batch, None if weights is None else self.weights(batch, weights))
 

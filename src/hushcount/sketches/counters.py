@@ -16,8 +16,10 @@ from hushcount.secure import fresh_key
 from hushcount.shapes import FloorCounters, Public
 from hushcount.sketches import table
 from hushcount.sketches.base import CounterSketch, alone
+from hushcount.sketches.coded.batch import PreparedKeys
 from hushcount.sketches.held import Held, check_memory, need
 from hushcount.sketches.merged import MergedCounters, merge
+from hushcount.sketches.several import check_room
 from hushcount.sketches.table import CounterTable, Entries, Rule
 
 if TYPE_CHECKING:
@@ -94,6 +96,14 @@ class StreamCounters(CounterSketch):
         keys = None if self._key_type is None else shape.keys.filter(pa.array(above))
         held = Held(keys, shape.counts[above] - shape.floor, shape.floor, self._total)
         return MergedCounters(shape.candidates, held, (self.id,), self.unit)
+
+    def prepared(self, keys: Data) -> PreparedKeys:
+        """Return a batch ready to be counted, or raise; the sketch does not change."""
+        batch = PreparedKeys.shared(keys, self._key_type)
+        if batch is None:
+            return super().prepared(keys)
+        check_room(self._total, batch.rows)
+        return batch
 
     def _new_table(self, of_bytes: bool) -> CounterTable:
         return CounterTable(self.counters, self.rule, of_bytes=of_bytes, spread=_spread(of_bytes))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from hushcount.compiled.arrays import Words
 from hushcount.errors import NotProvedError
 from hushcount.files.container import Contents
 from hushcount.keys.arrays import ByteKeys, Keys, sum_by_key, to_kernel
 from hushcount.shapes import Histogram, Public
 from hushcount.sketches.base import CounterSketch, alone
 from hushcount.sketches.merged import check_alike, check_apart
-from hushcount.sketches.table import CounterTable, Entries, Rule
+from hushcount.sketches.table import ONCE, CounterTable, Entries, Rule
 
 SPREAD = 3
 FIRST_COUNTERS = 1 << 12
@@ -20,11 +21,13 @@ class GrowingTable(CounterTable):
     def __init__(self, of_bytes: bool) -> None:
         super().__init__(FIRST_COUNTERS, Rule.EXACT, of_bytes=of_bytes, spread=SPREAD)
 
-    def count(self, keys: Keys) -> None:
-        """Count keys."""
+    def count(self, keys: Keys, times: Words = ONCE) -> None:
+        """Count keys, key i for times[i] events."""
+        done = 0
         for some in _slices(keys):
             self._reserve(self.used + len(some) + 1)
-            super().count(some)
+            super().count(some, times[done : done + len(some)])
+            done += len(some)
 
     def restore(self, entries: Entries) -> None:
         """Fill an empty table."""

@@ -17,6 +17,7 @@ from hushcount.shapes import Public
 from hushcount.shapes.standard import StandardCounters
 from hushcount.sketches.base import SavedSketch
 from hushcount.sketches.held import Held, check_id
+from hushcount.sketches.table import LARGEST_TOTAL
 
 
 class ForeignMisraGries(SavedSketch):
@@ -54,7 +55,9 @@ class ForeignMisraGries(SavedSketch):
                 "keys must be different, got one twice: tables of parts cannot be put together."
             )
         above = heights[heights > 0]
-        return cls(size, Held(kept if len(kept) else None, above, 0, int(above.sum())))
+        if (total := sum(above.tolist())) > LARGEST_TOTAL:
+            raise ParameterError(f"counts must add up to at most {LARGEST_TOTAL}.")
+        return cls(size, Held(kept if len(kept) else None, above, 0, total))
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ KINDS: Registry[type[SavedSketch]] = Registry(
         "space-saving": "hushcount.sketches.counters:SpaceSaving",
         "misra-gries": "hushcount.sketches.counters:MisraGries",
         "foreign-misra-gries": "hushcount.sketches.foreign:ForeignMisraGries",
+        "key-shards": "hushcount.sketches.dealt.key_shards:KeyShardSketch",
         "exact": "hushcount.sketches.exact:Exact",
         "merged": "hushcount.sketches.merged:MergedCounters",
         "user-misra-gries": "hushcount.sketches.users:UserMisraGries",

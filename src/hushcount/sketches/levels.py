@@ -8,28 +8,28 @@ from itertools import takewhile
 from typing import NoReturn
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hushcount.compiled.arrays import Counts, Octets
-from hushcount.errors import DataError, NotProvedError, ParameterError
+from hushcount.compiled.arrays import Counts, Words
+from hushcount.errors import NotProvedError, ParameterError
 from hushcount.files.container import Contents
-from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, check_on_bad, good_leaves, octets
+from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, good_leaves, octets
 from hushcount.hierarchies.components import BETWEEN, ComponentHierarchy
 from hushcount.hierarchies.registry import named_hierarchy, parse_hierarchy
 from hushcount.keys.memory import Data, asked_arrays, key_arrays
-from hushcount.keys.plain import check_lengths
+from hushcount.keys.plain import check_lengths, check_on_bad
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 from hushcount.shapes import FloorCounters, LevelCounters, Public
 from hushcount.sketches._kernels.levels import BLOCK_OF_LEAVES, component_spans, update_levels
 from hushcount.sketches._kernels.table import TableArrays
-from hushcount.sketches.base import TOO_MANY, BufferedSketch, alone
+from hushcount.sketches.base import BufferedSketch, alone
 from hushcount.sketches.counters import SpaceSaving, check_counters
 from hushcount.sketches.held import check_id, check_memory, need
-from hushcount.sketches.table import LARGEST_TOTAL, CounterTable, Offsets, side_by_side
-
-Spans = tuple[Octets, Offsets, Offsets]
+from hushcount.sketches.several import check_room, several
+from hushcount.sketches.table import ONCE, CounterTable, Spans, side_by_side
 
 
 class HierarchySketch(BufferedSketch[list[pa.Array]]):
@@ -79,7 +79,7 @@ class HierarchySketch(BufferedSketch[list[pa.Array]]):
         return max(self.error_bounds)
 
     @alone
-    def update(self, keys: Data, on_bad: str = "drop") -> None:
+    def update(self, keys: Data, on_bad: str = "drop", *, times: npt.ArrayLike | None = None) -> None:
         """Count a batch of keys in its order, or none of them if one cannot be counted.
 
         Parameters
@@ -89,10 +89,19 @@ class HierarchySketch(BufferedSketch[list[pa.Array]]):
             counted, so an iterable must fit in memory.
         on_bad : "drop" or "fail"
             What to do with a malformed key.
+        times : array or iterable of int, optional
+            How many consecutive events each key stands for, 1 by default; no key may then be null.
         """
         check_on_bad(on_bad)
         self.flush()
-        self.count(self.prepared(keys, on_bad))
+        if times is None:
+            self.count(self.prepared(keys, on_bad))
+            return
+        some, numbers = several(keys, times, self._total)
+        good_leaves(self.hierarchy, some, on_bad)  # raises for what it must not hold
+        kept = (leaves := self.hierarchy.leaves(some)).is_valid()
+        batches = self._check_leaves([leaves.filter(kept)])
+        self.count(batches, numbers[kept.to_numpy(zero_copy_only=False)])
 
     @alone
     def estimate(self, keys: Data, level: int | None = None) -> Counts:
@@ -206,29 +215,30 @@ class HierarchySketch(BufferedSketch[list[pa.Array]]):
         for leaves in batches:
             if pa.types.is_binary(leaves.type):
                 check_lengths(octets(leaves))
-        if self._total + sum(map(len, batches)) > LARGEST_TOTAL:
-            raise DataError(TOO_MANY)
+        check_room(self._total, sum(map(len, batches)))
         return batches
 
-    def count(self, batches: list[pa.Array]) -> None:
-        """Count leaves that were checked."""
+    def count(self, batches: list[pa.Array], times: Words = ONCE) -> None:
+        """Count leaves that were checked; those of a single batch may stand for several events each."""
         for leaves in batches:
             tables = self._open()
             if isinstance(self.hierarchy, IntegerHierarchy):
                 words = np.asarray(leaves.to_numpy(zero_copy_only=True), np.uint64)
-                update_levels(self._tables, words, self.hierarchy.shifts[1:])
+                update_levels(self._tables, words, times, self.hierarchy.shifts[1:])
             else:
-                self._count_nodes(tables, leaves)
-            self._total += len(leaves)
+                self._count_nodes(tables, leaves, times)
+            events = int(times.sum()) if len(times) else len(leaves)
+            self._total += events
             for level in self._levels:
-                level.counted(len(leaves))
+                level.counted(events)
 
-    def _count_nodes(self, tables: Sequence[CounterTable], leaves: pa.Array) -> None:
+    def _count_nodes(self, tables: Sequence[CounterTable], leaves: pa.Array, times: Words) -> None:
         """Count the nodes of leaves on every level, in blocks that stay in cache."""
         for start in range(0, len(leaves), BLOCK_OF_LEAVES):
             spans = _node_spans(self.hierarchy, leaves.slice(start, BLOCK_OF_LEAVES))
-            for table, (data, begins, ends) in zip(tables, spans, strict=True):
-                table.count_spans(data, begins, ends)
+            numbers = times[start : start + BLOCK_OF_LEAVES]
+            for table, span in zip(tables, spans, strict=True):
+                table.count_spans(span, numbers)
 
     def _asked(self, keys: Data) -> Iterator[pa.Array]:
         for array in asked_arrays(keys):

@@ -12,15 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from hushcount.compiled.arrays import Words
 from hushcount.files.container import Contents
 from hushcount.keys.arrays import from_kernel
 from hushcount.keys.memory import Data, key_arrays
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, at_least_half, key_of
+from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.shapes import Public, TrackedCells
 from hushcount.sketches.base import SavedSketch, alone
 from hushcount.sketches.cells import LinearSketch
 from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.held import need
+from hushcount.sketches.several import several, whole_sum
 from hushcount.sketches.sizes import SizedCells
 
 SIDE = 1 / 8
@@ -108,8 +111,9 @@ LINEAR: dict[str, type[LinearSketch]] = {each.kind: each for each in (CountMin, 
 class TrackedSketch(SavedSketch):
     """Cells for the counts, `counters` counters for the keys.
 
-    Weights are +1 and -1 (and 0). A key whose count exceeds `total` / `counters` is tracked, as deletions
-    only lower counts. The hash key is always fresh: the release is proved for random hashes only.
+    Weights are at most `max_weight`, negative ones delete. A key whose count exceeds `total` / `counters` is
+    tracked, as deletions only lower counts. The hash key is always fresh: the release
+    is proved for random hashes only.
 
     Parameters
     ----------
@@ -119,6 +123,8 @@ class TrackedSketch(SavedSketch):
         The number of keys that are tracked.
     depth, width : int
         The size of the cells.
+    max_weight : int
+        The most that one event may weigh, a public number.
 
     Examples
     --------
@@ -128,11 +134,12 @@ class TrackedSketch(SavedSketch):
     3
     """
 
-    def __init__(self, kind: str, counters: int, depth: int, width: int) -> None:
+    def __init__(self, kind: str, counters: int, depth: int, width: int, max_weight: int = 1) -> None:
         super().__init__()
         self._keys = SpaceSaving(counters)
         hashing = RowHash(kind, depth, width, key_of(None))
-        self._cells = LINEAR[hashing.kind].with_hash(hashing, 1, partial=True)
+        self._cells = LINEAR[hashing.kind].with_hash(hashing, max_weight, partial=True)
+        self.unit = self._own_unit()
         self.id = self._keys.id
         self._total = 0
 
@@ -141,9 +148,13 @@ class TrackedSketch(SavedSketch):
         """The number of keys that are tracked."""
         return self._keys.counters
 
+    def _own_unit(self) -> PrivacyUnit:
+        """Return one event, with the most that it may weigh."""
+        return replace(EVENT, weight=self._cells.max_weight or 1)
+
     @property
     def total(self) -> int:
-        """The number of additions and deletions."""
+        """The number of additions and deletions, or the sum of their weights without the signs."""
         return self._total
 
     @property
@@ -163,24 +174,43 @@ class TrackedSketch(SavedSketch):
         return self._keys.error_bound
 
     @alone
-    def update(self, keys: Data, weights: npt.ArrayLike | None = None) -> None:
-        """Add or delete a batch of keys, or none of them if one cannot be counted; `total` counts both.
+    def update(
+        self, keys: Data, weights: npt.ArrayLike | None = None, *, times: npt.ArrayLike | None = None
+    ) -> None:
+        """Add or delete a batch of keys, or none of them if one cannot be counted; `total` adds up both.
 
         Parameters
         ----------
         keys : array, frame column or iterable
             Keys of one type.
         weights : array or iterable of int, optional
-            1 (the default) adds a key, -1 deletes it, 0 does nothing.
+            1 (the default) adds a key, -1 deletes it, 0 does nothing; others up to the largest weight.
+        times : array or iterable of int, optional
+            In place of weights: key i stands for times[i] additions.
         """
+        if times is not None:
+            self._add_several(*several(keys, times, self._keys.total))
+            return
         arrays = list(key_arrays(keys)) or [pa.array([], pa.string())]
         whole = pa.concat_arrays(arrays) if len(arrays) > 1 else arrays[0]
         batch = self._cells.prepared(whole)
         values = None if weights is None else self._cells.weights(batch, weights)
-        added = self._keys.prepared(whole if values is None else whole.filter(pa.array(values > 0)))
+        if values is None:
+            added = self._keys.prepared(whole)
+        else:
+            some, times = several(whole, np.maximum(values, 0), self._keys.total)
+            added = self._keys.prepared(some)._replace(times=times)
         self._cells.count(batch, values)
         self._keys.count(added)
-        self._total += batch.rows if values is None else int(np.count_nonzero(values))
+        self._total += batch.rows if values is None else int(np.abs(values).sum())
+
+    def _add_several(self, keys: pa.Array, times: Words) -> None:
+        """Add keys that stand for several events each, of which every one has weight 1."""
+        batch = self._cells.prepared(keys)
+        added = self._keys.prepared(keys)._replace(times=times)
+        self._cells.count(batch, times.astype(np.int64))
+        self._keys.count(added)
+        self._total += whole_sum(times)
 
     def public(self) -> Public:
         """Return the numbers that no data changes: equal before and after counting."""
@@ -216,13 +246,14 @@ class TrackedSketch(SavedSketch):
         sketch._keys = SpaceSaving.from_contents(Contents("space-saving", fields["keys"], arrays))
         sketch.id = sketch._keys.id
         sketch._total = fields["total"]
+        sketch.unit = sketch._own_unit()
         sketch._check_read()
         return sketch
 
     def _check_read(self) -> None:
         """Raise unless additions, deletions and cells agree."""
         cells, added = self._cells, self._keys.total
-        need("cells", (cells.max_weight, cells.partial) == (1, True))
+        need("cells", cells.max_weight is not None and cells.partial)
         need("total", type(self._total) is int and self.total >= added)
         need("total", cells.total == 2 * added - self.total)
         kinds = {kind for kind in (cells.key_type, self._keys.key_type) if kind is not None}

@@ -11,26 +11,31 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.compiled.arrays import Counts, Octets, Words
-from hushcount.keys.arrays import ByteKeys, Keys, held_as, to_kernel
-from hushcount.keys.memory import Data, asked_arrays, key_arrays
-from hushcount.keys.plain import LARGEST_SKETCHED, check_lengths
+from hushcount.keys.arrays import ByteKeys, Keys, to_kernel
+from hushcount.keys.memory import Data, asked_arrays
 from hushcount.secure import fresh_key
+from hushcount.sketches._kernels import codes as kernels
+from hushcount.sketches._kernels import restore as restoring
 from hushcount.sketches._kernels import table as layout
 from hushcount.sketches._kernels import update
+from hushcount.sketches._kernels.eviction import scratch_size
 
 Offsets = npt.NDArray[np.uint32] | Words
+Spans = tuple[Octets, Offsets, Offsets]  # bytes, and where each string begins and ends
 
 SMALLEST_SLOTS = 256
 SMALLEST_ARENA = 1 << 14
 LARGEST_TOTAL = (1 << 39) - 1
 GRAIN = int(layout.GRAIN) + 1
+
+
+ONCE: Words = np.zeros(0, np.uint64)  # no times: every key is one event
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +50,6 @@ class Entries:
 
 
 NO_ENTRIES = Entries(np.zeros(0, np.uint64), np.zeros(0, np.int64))
-
-
-class PreparedKeys(NamedTuple):
-    """A batch that was converted and checked as a whole: the type of its keys, and arrays for a kernel."""
-
-    kind: pa.DataType | None
-    batches: list[Keys]
-
-    @classmethod
-    def of(cls, keys: Data, kind: pa.DataType | None, longest: int = LARGEST_SKETCHED) -> PreparedKeys:
-        """Return keys in a type, or in their own if it is None; raise if one is too long."""
-        arrays = [array for array in key_arrays(keys) if len(array)]
-        kind = kind or (held_as(arrays[0].type) if arrays else None)
-        batch = cls(kind, [to_kernel(array, kind) for array in arrays])
-        for part in batch.batches:
-            check_lengths(part, longest)
-        return batch
-
-    @property
-    def rows(self) -> int:
-        """The number of keys."""
-        return sum(map(len, self.batches))
 
 
 def looked_up(keys: Data, kind: pa.DataType | None, answer: Callable[[Keys], Counts]) -> Counts:
@@ -90,6 +73,7 @@ class CounterTable:
 
     def __init__(self, counters: int, rule: Rule, *, of_bytes: bool, spread: int) -> None:
         self.rule, self.of_bytes, self.spread = rule, of_bytes, spread
+        self.patience = 0  # batches by code that are not asked about, after one had no room
         self.clear(counters)
 
     def clear(self, counters: int) -> None:
@@ -106,6 +90,7 @@ class CounterTable:
             state=_fresh_state(counters, self.rule),
             refs=np.zeros(slots if self.of_bytes else 0, np.uint64),
             arena=np.empty(SMALLEST_ARENA if self.of_bytes else 0, np.uint8),
+            scratch=np.empty(scratch_size(counters) if self.rule is Rule.MISRA_GRIES else 0, np.uint32),
         )
 
     @property
@@ -128,20 +113,37 @@ class CounterTable:
         self._arrays.state[[layout.KEY, layout.ODD]] = _words_of(hash_key)
         self._arrays.state[layout.FLOOR] = floor
 
-    def count(self, keys: Keys) -> None:
-        """Count keys in their order; `check_lengths` has passed them."""
+    def count(self, keys: Keys, times: Words = ONCE) -> None:
+        """Count keys in their order, key i for times[i] events; `check_lengths` has passed them."""
         if isinstance(keys, ByteKeys):
-            self.count_spans(keys.data, keys.offsets[:-1], keys.offsets[1:])
+            self.count_spans((keys.data, keys.offsets[:-1], keys.offsets[1:]), times)
         else:
-            update.update_integers(self._arrays, keys)
+            update.update_integers(self._arrays, keys, times)
 
-    def count_spans(self, data: Octets, begins: Offsets, ends: Offsets) -> None:
+    def count_spans(self, spans: Spans, times: Words = ONCE) -> None:
         """Count the byte strings data[begins[i] : ends[i]] in their order."""
-        done = update.update_bytes(self._arrays, data, begins, ends, 0)
+        data, begins, ends = spans
+        done = update.update_bytes(self._arrays, data, (begins, ends), times, 0)
         while done < len(begins):
             block = slice(done, done + layout.BLOCK)
             self._make_room(_rounded_up(ends[block] - begins[block]))
-            done = update.update_bytes(self._arrays, data, begins, ends, done)
+            done = update.update_bytes(self._arrays, data, (begins, ends), times, done)
+
+    def has_room(self, spans: Spans) -> bool:
+        """Return whether all keys of a batch have a counter, or find a free one: none can evict another."""
+        data, begins, ends = spans
+        free = self.counters - self.used
+        return len(begins) <= free or bool(kernels.all_have_room(self._arrays, data, begins, ends, free))
+
+    def reserve(self, spans: Spans) -> None:
+        """Make room for all of these keys at once, if all of them find a free counter."""
+        _, begins, ends = spans
+        more = _rounded_up(ends - begins)
+        if (
+            len(begins) <= self.counters - self.used
+            and self._arrays.arena.size < int(self._arrays.state[layout.TOP]) + more
+        ):
+            self._make_room(more)
 
     def lookup(self, keys: Keys) -> Counts:
         """Return the counts of keys, 0 for those not tracked."""
@@ -161,7 +163,7 @@ class CounterTable:
         keys, data, offsets = self._as_stored(entries.keys)
         if self.of_bytes:
             self._make_room(_rounded_up(np.diff(offsets)))
-        update.restore(self._arrays, keys, data, offsets, entries.counts.astype(np.uint64))
+        restoring.restore(self._arrays, keys, data, offsets, entries.counts.astype(np.uint64))
 
     def _as_stored(self, keys: Keys) -> tuple[Words, Octets, Offsets]:
         """Return the 64-bit keys of the table, and the bytes for which they stand, none for integers."""
@@ -187,7 +189,7 @@ def memory_bound(counters: int, spread: int, max_key_bytes: int) -> int:
     While the bytes of keys are moved there are two arenas.
     """
     slots = _slots(counters, spread)
-    sorting = 24 * counters  # while a window is opened
+    sorting = 24 * counters + 4 * scratch_size(counters)  # while a window is opened, and after decrements
     fixed = 16 * slots + slots // 4 + 4 * int(layout.WINDOW) * counters + sorting + (1 << 12)
     if not max_key_bytes:
         return fixed

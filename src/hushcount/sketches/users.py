@@ -18,11 +18,11 @@ from hushcount.keys.row_hash import COUNT_MIN, RowHash
 from hushcount.privacy import USER, PrivacyUnit, check_count
 from hushcount.secure import fresh_key
 from hushcount.shapes import Public, UserCells
-from hushcount.sketches.base import TOO_MANY, alone
+from hushcount.sketches.base import alone
 from hushcount.sketches.counters import check_counters
 from hushcount.sketches.held import Held, check_id
 from hushcount.sketches.merged import HeldSketch, MergedCounters
-from hushcount.sketches.table import LARGEST_TOTAL
+from hushcount.sketches.several import check_room
 
 SMALLEST_BATCH = 1 << 16
 HASHED_TOGETHER = 1 << 22  # places of users that are looked at together
@@ -80,8 +80,7 @@ class UserMisraGries(HeldSketch):
         if users is None:
             keys, users = keys.field("key"), keys.field("user")
         rows = self._waiting.checked(keys, users, self._held.key_type)
-        if self._held.total + self._waiting.rows + len(rows.keys) > LARGEST_TOTAL:
-            raise DataError(TOO_MANY)
+        check_room(self._held.total + self._waiting.rows, len(rows.keys))
         self._waiting.append(rows)
         self._read = None
         if self._waiting.rows >= max(SMALLEST_BATCH, self.counters):

@@ -14,15 +14,17 @@ from hushcount.files.failures import attempt, guarded
 from hushcount.keys.columns import KeyColumns
 from hushcount.keys.domains import Domain, KnownKeys, as_domain
 from hushcount.keys.memory import Data, InMemory, in_memory
+from hushcount.keys.numbers import EventNumbers
 from hushcount.keys.objects import mixed_types
 from hushcount.keys.plain import KeyLimit
 from hushcount.keys.times import TimeColumn
 from hushcount.keys.weights import WeightColumn
 from hushcount.privacy import EVENT, STREAM_ROW, PrivacyUnit
+from hushcount.sources.databases import is_database, open_in_database
 from hushcount.sources.formats.registry import Piece, after
-from hushcount.sources.source import Batch, Source
+from hushcount.sources.source import Batch, Source, unit_note
+from hushcount.stores.database import shown
 
-UNIT_NOTE = "The unit is one row of the result."
 CONNECTION = "DuckDBPyConnection"  # which also hands out the rows of a query that was executed before
 NO_RELATION = (
     "data must not be a DuckDB connection, which holds many tables; give a query of it, as"
@@ -70,7 +72,7 @@ def open_source(
     padded: bool = False,
     ordered: bool = True,
     times: TimeColumn | None = None,
-    weight: WeightColumn | None = None,
+    weight: WeightColumn | EventNumbers | None = None,
 ) -> Source:
     """Open data as a source of keys, in the order of its rows.
 
@@ -78,7 +80,8 @@ def open_source(
     ----------
     data
         A path, folder or glob, "-" for standard input, or data in memory: a frame, an array or an ordered
-        iterable of keys. None with `sql`.
+        iterable of keys; with `sql` None, or a database: postgresql://..., a DuckDB or SQLite file, or an
+        ADBC connection.
     column
         The column of the keys; a list of columns makes one key of several. The only column need not be named.
     format
@@ -86,7 +89,7 @@ def open_source(
     key_type
         How values are read: "auto" as they are, "text" or "int".
     sql
-        A DuckDB query in place of `data`.
+        A DuckDB query in place of `data`, or a query of `data` if that is a database.
     user
         The column that tells whose row it is; batches then hold one (user, key) pair per row.
     state
@@ -101,7 +104,8 @@ def open_source(
     times
         The column that tells when a row is from, and the window of time that is counted.
     weight
-        The column that tells how much a row counts; batches then hold one (weight, key) pair per row.
+        The column that tells how much a row counts, or for how many events it stands; batches then hold one
+        (weight, key) pair per row.
 
     Returns
     -------
@@ -114,20 +118,10 @@ def open_source(
     >>> [batch.keys.to_pylist() for batch in source.batches()]
     [['a', 'b']]
     """
-    columns = KeyColumns.of(column, key_type)
-    if user is not None:
-        columns = columns.with_user(user)
+    columns = beside(KeyColumns.of(column, key_type), user, weight, times)
     columns = replace(columns, limit=limit or columns.limit, padded=padded)
-    if weight is not None:
-        columns = columns.with_weight(weight)
-    if times is not None:
-        columns = columns.with_time(times)
-    if sql is not None:
-        if data is not None or format is not None:
-            raise ParameterError("sql takes the place of data and format; give one or the other.")
-        from hushcount.sources.duckdb.sql import open_sql
-
-        return open_sql(sql, columns, state)
+    if sql is not None or is_database(data):
+        return _open_query(data, sql, format, columns, (state, ordered))
     if isinstance(data, str | os.PathLike):
         from hushcount.sources.formats.files import open_files
 
@@ -135,6 +129,36 @@ def open_source(
     if format is not None:
         raise ParameterError("format is for files; data in memory has its own.")
     return _open_memory(data, columns, ordered)
+
+
+def beside(
+    keys: KeyColumns, user: str | None, weight: WeightColumn | EventNumbers | None, times: TimeColumn | None
+) -> KeyColumns:
+    """Return the same keys, each beside its user, its weight and its time, if these are asked for."""
+    keys = keys if user is None else keys.with_user(user)
+    keys = keys if weight is None else keys.with_weight(weight)
+    return keys if times is None else keys.with_time(times)
+
+
+def _open_query(
+    data: Data,
+    sql: str | None,
+    form: str | None,
+    columns: KeyColumns,
+    how: tuple[Mapping[str, str] | None, bool],
+) -> Source:
+    """Open a query of files, or of a database if there is one."""
+    state, ordered = how
+    if form is not None:
+        raise ParameterError("sql takes the place of data and format; give one or the other.")
+    if sql is None:
+        place = shown(data) if isinstance(data, str) else "an ADBC connection"
+        raise ParameterError(f"Give sql or relation with {place}: a database holds many tables.")
+    if data is not None:
+        return open_in_database(data, sql, columns, state, ordered)
+    from hushcount.sources.duckdb.sql import open_sql
+
+    return open_sql(sql, columns, state)
 
 
 def _open_memory(data: Data, columns: KeyColumns, ordered: bool) -> Source:
@@ -152,7 +176,7 @@ def _open_memory(data: Data, columns: KeyColumns, ordered: bool) -> Source:
     found = in_memory(data, columns)
     if found.ordered:
         return MemorySource(found)
-    source = MemorySource(found, STREAM_ROW, (UNIT_NOTE,))
+    source = MemorySource(found, STREAM_ROW, (unit_note(STREAM_ROW),))
     if not ordered or columns.user is not None:  # the rows of users are sorted later
         return source
     from hushcount.sources.duckdb.counted import RowsByHash

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from hushcount.keys.columns import KeyColumns
+from hushcount.keys.memory import BATCH_ROWS
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.sources.formats.registry import Piece
+
+if TYPE_CHECKING:
+    from hushcount.sources.duckdb.bounding import UserBound
+
+
+def unit_note(unit: PrivacyUnit) -> str:
+    """Say what one row is, where that is not an event."""
+    return f"The unit is one {unit.name}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +33,11 @@ class Batch:
     keys: pa.Array
     rows: int
     bytes_read: int
+
+    @property
+    def alone(self) -> pa.Array:
+        """The keys without what may stand beside them: numbers of events, weights or users."""
+        return self.keys.field("key") if pa.types.is_struct(self.keys.type) else self.keys
 
 
 class Source(Protocol):
@@ -65,6 +79,11 @@ class Source(Protocol):
         return ()
 
     @property
+    def is_pipe(self) -> bool:
+        """Whether rows come from a pipe, and are gone when they have been read."""
+        return False
+
+    @property
     def state(self) -> dict[str, str]:
         """What `open_source` must be given to continue in the same order."""
         return {}
@@ -74,9 +93,26 @@ class Source(Protocol):
         """Public sentences about how rows become events."""
         return self.columns.notes
 
+    @property
+    def several(self) -> bool:
+        """Whether batches are pairs: a number of consecutive events, called weight, and their key."""
+        return False
+
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Yield the keys in order, after the first `skip_rows` rows; close it to stop early."""
         ...
+
+    def by_code(self) -> Source:
+        """Return the same rows, whose text may stay behind a dictionary as it is stored."""
+        return self
+
+    def grouped(self) -> Source | None:
+        """Return pairs of weight and key that were counted where the data lie; None if nobody does that."""
+        return None
+
+    def bounded(self, bound: UserBound, with_users: bool) -> Source | None:
+        """Return what is kept of each user, chosen where the data lie; None if nobody does that."""
+        return None
 
     def decode(self, keys: pa.Array) -> pa.Table:
         """Turn keys back into their columns."""
@@ -84,6 +120,9 @@ class Source(Protocol):
 
 
 def keyed(columns: KeyColumns, pieces: Iterator[Piece]) -> Iterator[Batch]:
-    """Yield the keys of pieces whose buffers have been checked."""
+    """Yield the keys of pieces whose buffers have been checked; text by value in parts, as it takes room."""
     for piece in pieces:
-        yield Batch(columns.keys(piece.columns or ()), piece.rows, piece.bytes_read)
+        most = max(piece.rows if columns.by_code else BATCH_ROWS, 1)
+        for start in range(0, max(piece.rows, 1), most):
+            part = [column.slice(start, most) for column in piece.columns or ()]
+            yield Batch(columns.keys(part), min(most, piece.rows - start), piece.bytes_read)

@@ -14,12 +14,13 @@ from hushcount.files.fingerprint import narrowed
 from hushcount.keys.arrays import held_as
 from hushcount.keys.columns import KeyColumns
 from hushcount.keys.domains import Domain, KnownKeys, within
+from hushcount.keys.numbers import EventNumbers
 from hushcount.keys.times import TimeColumn
 from hushcount.keys.weights import WeightColumn
-from hushcount.privacy import USER, PrivacyUnit
+from hushcount.privacy import EVENT, USER, PrivacyUnit
 from hushcount.sources.duckdb.bounding import DistinctPairs, PlacedPairs, UserBound, bounded_users
 from hushcount.sources.duckdb.pairs import bounded_pairs
-from hushcount.sources.source import Batch, Source
+from hushcount.sources.source import Batch, Source, unit_note
 
 DROPPED = "Keys outside the domain are dropped."
 Progress = Callable[[int, int | None], None]
@@ -57,6 +58,11 @@ class WrappedSource(Source):
         return self.source.inputs
 
     @property
+    def is_pipe(self) -> bool:
+        """Whether rows come from a pipe, and are gone when they have been read."""
+        return self.source.is_pipe
+
+    @property
     def state(self) -> dict[str, str]:
         """What `open_source` must be given to continue in the same order."""
         return self.source.state
@@ -65,6 +71,11 @@ class WrappedSource(Source):
     def notes(self) -> tuple[str, ...]:
         """Public sentences about how rows become events."""
         return self.source.notes
+
+    @property
+    def several(self) -> bool:
+        """Whether batches are pairs of a number of events and their key."""
+        return self.source.several
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Yield the keys in order, after the first `skip_rows` rows."""
@@ -98,15 +109,17 @@ class WindowedSource(WrappedSource):
 
 @dataclass(frozen=True, slots=True)
 class WeighedSource(WrappedSource):
-    """A source whose batches are pairs of weight and key."""
+    """A source whose batches are pairs of weight and key, or of a number of events and their key."""
 
     source: Source
-    weight: WeightColumn
+    weight: WeightColumn | EventNumbers
 
     @property
     def unit(self) -> PrivacyUnit:
-        """One row, which changes a count by as much as its weight may be."""
-        return replace(self.source.unit, weight=self.weight.most)
+        """One row, which changes a count by as much as its weight may be, or one of its events."""
+        if isinstance(self.weight, EventNumbers):
+            return EVENT
+        return replace(self.source.unit, weight=self.weight.change)
 
     @property
     def columns(self) -> KeyColumns:
@@ -114,14 +127,22 @@ class WeighedSource(WrappedSource):
         return self.source.columns.without_weight()
 
     @property
+    def several(self) -> bool:
+        """Whether the numbers beside the keys are those of events."""
+        return isinstance(self.weight, EventNumbers)
+
+    @property
     def fingerprint(self) -> str:
         """Identifies these rows and weights; empty when the source cannot be read a second time."""
-        return narrowed(self.source.fingerprint, ("weight", self.weight.name, self.weight.most))
+        return narrowed(self.source.fingerprint, self.weight.condition)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say how much a row counts."""
-        return (*self.source.notes, self.weight.note)
+        """Say how much a row counts, or what it stands for if it is not the unit."""
+        others = self.source.notes
+        if isinstance(self.weight, EventNumbers):
+            others = tuple(note for note in others if note != unit_note(self.source.unit))
+        return (*others, self.weight.note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +188,13 @@ class SourceInDomain(WrappedSource):
                 yield replace(batch, keys=self._within(batch.keys))
 
     def _within(self, keys: pa.Array) -> pa.Array:
-        """Return the keys, or pairs of user and key, that are in the domain."""
-        if self.source.columns.user is None:
+        """Return the keys, or pairs of a user or a number and a key, that are in the domain."""
+        if not pa.types.is_struct(keys.type):
             return within(self.domain, keys)[0]
+        beside = keys.type.field(0).name
         kept, inside = within(self.domain, keys.field("key"))
         return pa.StructArray.from_arrays(
-            [keys.field("user").filter(pa.array(inside)), kept], ["user", "key"]
+            [keys.field(beside).filter(pa.array(inside)), kept], [beside, "key"]
         )
 
 
@@ -205,6 +227,11 @@ class BoundedSource(WrappedSource):
     def fingerprint(self) -> str:
         """Nothing: the order of users is drawn anew, so a stopped run cannot be continued."""
         return ""
+
+    @property
+    def is_pipe(self) -> bool:
+        """No: rows are sorted by user first, so none is counted before the last one came."""
+        return False
 
     @property
     def state(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ from hushcount.stores.database import LOCKED, Database, Row, UnansweredError, Va
 if TYPE_CHECKING:
     import psycopg
 
-MISSING = "PostgreSQL needs the library psycopg: in a checkout, run pip install .[postgresql]."
+MISSING = "PostgreSQL needs the library psycopg: run pip install 'hushcount[postgres]'."
 # Seconds until a server that does not answer counts as out of reach, and that a lock is waited for.
 CONNECT = 10
 PATIENCE = 30

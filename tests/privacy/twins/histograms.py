@@ -10,6 +10,7 @@ from tests import reference
 from tests.privacy.twins import Distribution, Twin, above, joint, listed, noisy
 
 from hushcount.mechanisms.histograms.laplace import LaplaceManyKeys, LaplaceThreshold
+from hushcount.mechanisms.histograms.reduced import ReducedRelease
 from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, stationary_masses, values_grid
 from hushcount.mechanisms.sampling.schemes import Ppswor
 from hushcount.noise.gaussian import DiscreteGaussian
@@ -52,6 +53,12 @@ def one_row_too_few(counts) -> Distribution:
     return joint(*(noisy(LAW, count) for count in counts.values()))
 
 
+def root_forgotten(counts) -> Distribution:
+    """A tree of three levels over known nodes, with the noise for two."""
+    law = DiscreteLaplace(Fraction(1, 2))
+    return joint(*(noisy(law, count) for count in counts.values()))
+
+
 def one_row_of_a_user(counts) -> Distribution:
     """Noise for one row, where a user may have three."""
     return noisy(LAW, counts["x"])
@@ -81,6 +88,14 @@ def summed_before_the_reduction(counts) -> Distribution:
         heights[key] = heights.get(key, 0) + height
     sums, law = reference.reduced(heights, 2), DiscreteLaplace(Fraction(1, 3))
     return joint(*(cut(law, sums.get(key, 0)) for key in ("a", "d")))
+
+
+def not_rounded(counts) -> Distribution:
+    """Sums of reduced counts of eight candidates, with noise and threshold of `reduced` but not rounded."""
+    own = ReducedRelease(BUDGET, Public(candidates=8))
+    hidden = 1 - Fraction(float(own.noise.tail(own.least_noisy - 1)))
+    none = hidden ** len(counts)  # every sum is 1, and this is whether any key is published
+    return {None: none, "some": 1 - none}
 
 
 def cut(law: DiscreteLaplace, count: int) -> Distribution:
@@ -136,6 +151,9 @@ TWINS = {
         (1.0, 1e-6), 1.018e-6, ({"x": 100}, {"x": 99}), continuous_sigma
     ),
     "noisy cells, one row too few": Twin((1.0, 1e-6), 0.1, ({0: 7, 1: 7}, {0: 6, 1: 6}), one_row_too_few),
+    "a known tree, the root forgotten": Twin(
+        (1.0, 0.0), 0.04, ({"*": 7, "a": 7, "a1": 7}, {"*": 6, "a": 6, "a1": 6}), root_forgotten
+    ),
     "noise for one row of a user": Twin((1.0, 1e-6), 0.3, ({"x": 8}, {"x": 5}), one_row_of_a_user),
     "users in another order": Twin(
         (1.0, 1e-6), 0.7, (user_counts(USERS), user_counts(USERS[:-1][::-1])), other_order
@@ -148,6 +166,12 @@ TWINS = {
         0.09,
         ({(0, "b"): 1, (0, "c"): 1, **BESIDE}, BESIDE),
         summed_before_the_reduction,
+    ),
+    "reduced sums, not rounded": Twin(
+        (BUDGET.epsilon, BUDGET.delta),
+        2.8 * BUDGET.delta,
+        ({f"k{number}": 1 for number in range(8)}, {}),
+        not_rounded,
     ),
     "probabilities rounded to 32 bits": Twin(
         (1.0, 1e-6), 1.0001e-6, ({"x": 90}, {"x": 89}), rounded_to_32_bits

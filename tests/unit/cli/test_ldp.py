@@ -558,3 +558,59 @@ def test_a_batch_of_a_relay_is_read(campaign):
     code, out, err = campaign("aggregate", "m.json", "b.hcb")
     assert (code, out) == (1, "")
     assert err == "the batch is damaged or was cut short, so none of its reports is taken.\n"
+
+
+@pytest.mark.parametrize("protocol", ["tree-hist", "bitstogram", "bitstogram-binary", "hashtogram"])
+def test_query(run, protocol):
+    more = ("--protocol", protocol, "--force")
+    assert run(*NEW, *more)[0] == 0
+    assert run("randomise", "m.json", "words.parquet", "-c", "word", "-o", "r.bin")[0] == 0
+    Path("items.txt").write_text("milk\nsalt\n")
+    items = ("--item", "tea", "--items-file", "items.txt")
+    asked = ("query", "m.json", "r.bin", *items, "--confidence", "0.999999")
+    code, out, err = run(*asked)
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert (code, rows[0]) == (0, ["key", "count", "lower", "upper"])
+    assert [row[0] for row in rows[1:]] == ["tea", "milk", "salt"]
+    for (_, count, lower, upper), truth in zip(rows[1:], (9000, 7000, 0), strict=True):
+        assert int(lower) <= truth <= int(upper)
+        assert int(count) <= int(upper)
+    assert f"{len(WORDS):,} reports counted." in err
+    assert "With confidence 0.999999 the true count of an item chosen before seeing the result lies" in err
+    code, out, _ = run(*asked, "--json")
+    values = json.loads(out)
+    assert (code, values["kind"]) == (0, "answers")
+    assert [row["key"] for row in values["rows"]] == ["tea", "milk", "salt"]
+    assert values["guarantee"]["mechanism"] == protocol.replace("-", "_")
+
+
+def test_query_of_numbers_and_of_a_state(run):
+    new = ("new", "n.json", "--items", "integers:8", "--epsilon", "6", "--users", "3000")
+    assert run(*new)[0] == 0
+    Path("numbers.txt").write_text("7\n" * 2000 + "9\n" * 1000)
+    assert run("randomise", "n.json", "numbers.txt", "--format", "lines", "-o", "r.bin")[0] == 0
+    assert run("aggregate", "n.json", "r.bin", "--state", "kept.hc")[0] == 0
+    code, out, _ = run("query", "n.json", "--state", "kept.hc", "--item", "7", "--item", " 9")
+    counts = [int(line.split("\t")[1]) for line in out.splitlines()[1:]]
+    assert code == 0
+    assert abs(counts[0] - 2000) < 200
+    assert abs(counts[1] - 1000) < 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("r.bin",), "Give the items with --item, or in a file with --items-file."),
+        (("--item", "tea"), "REPORTS must be given, files or - for standard input."),
+        (("r.bin", "--item", "Tea!"), "The campaign of m.json cannot encode one of the items, 'Tea!'."),
+        (
+            ("r.bin", "--item", "tea", "--confidence", "1"),
+            "confidence must be strictly between 0 and 1, got 1.0.",
+        ),
+        (("r.bin", "--items-file", "none.txt"), "Cannot read none.txt: no such file or directory."),
+    ],
+)
+def test_refused_queries(campaign, arguments, text):
+    code, out, err = campaign("query", "m.json", *arguments)
+    assert (code, out) == (1 if "read" in text else 2, "")
+    assert err.endswith(f"{text}\n")

@@ -2,11 +2,10 @@
 
 import json
 
-import click
 import pytest
 
 from hushcount import __version__
-from hushcount.cli.main import COMMANDS, explained, main, program
+from hushcount.cli.main import COMMANDS, explained, main
 from hushcount.errors import DataError, ParameterError
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
@@ -34,12 +33,6 @@ def test_every_command_has_an_example(capfd, name):
     code, out, err = run(capfd, name, "--help")
     assert (code, err) == (0, "")
     assert f"Example:\n    hushcount {name} " in out
-
-
-@pytest.mark.parametrize("name", ["watch", "collect"])
-def test_what_does_not_work_yet_is_not_there(capfd, name):
-    assert name not in program.list_commands(click.Context(program))
-    assert f"--{name}" not in run(capfd, "top", "--help")[1]
 
 
 @pytest.mark.parametrize(

@@ -161,10 +161,21 @@ def test_another_sketch_is_refused():
         {"counters": 201},
         {"counters": 200, "mechanism": "pmg"},
         {"mechanism": "laplace-threshold"},
+        {"threads": 2},
     ):
         with pytest.raises(DataError) as caught:
             hc.top("a.parquet", column="item", checkpoint="run.hc", **options, **BUDGET)
         assert str(caught.value) == text
+
+
+def test_threads_go_on_with_the_same_number_only():
+    asked = {"column": "item", "checkpoint": "run.hc", "counters": 200, **BUDGET}
+    with pytest.raises(KeyboardInterrupt):
+        hc.top("a.parquet", threads=2, progress=stop_after(1), **asked)
+    with pytest.raises(DataError) as caught:
+        hc.top("a.parquet", threads=4, **{**asked, "counters": 400})
+    assert str(caught.value) == ANOTHER_SKETCH
+    assert hc.top("a.parquet", threads=2, **asked).guarantee.parameters["shards"] == 2
 
 
 def test_another_envelope_is_refused_before_counting():

@@ -74,6 +74,9 @@ def test_counters_by_default():
     from hushcount.jobs import choices, top
     from hushcount.jobs.spark import release
 
-    assert inspect.signature(release.top).parameters["counters"].default == choices.PER_SHARD == 16384
-    assert top.COUNTERS == 131072
-    assert inspect.signature(top.top).parameters["counters"].default is None  # it depends on the engine
+    assert (choices.PER_SHARD, top.COUNTERS) == (16384, 131072)
+    for function in (
+        top.top,
+        release.top,
+    ):  # it depends on the engine, and on whether anything asks for sketches
+        assert inspect.signature(function).parameters["counters"].default is None

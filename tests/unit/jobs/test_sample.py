@@ -162,6 +162,16 @@ def test_more_events_than_the_public_bound():
     )
 
 
+def test_a_user_of_one_key_is_what_the_assumptions_name():
+    """Before, they spoke of one event."""
+    visits = pa.table({"user": range(900), "page": [f"page {user % 3}" for user in range(900)]})
+    asked = {"column": "page", "user": "user", "max_keys": 1, "rate": 1.0, "epsilon": 1.0, "delta": 1e-6}
+    assert hc.sample(visits, **asked).guarantee.assumptions == (
+        "one user changes one count by 1",
+        "the sampling scheme is public, its randomness secret",
+    )
+
+
 def test_a_sample_of_users():
     visits = {
         "user": [user for user in range(3000) for _ in range(3)],

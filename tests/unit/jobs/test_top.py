@@ -138,7 +138,10 @@ def test_other_refusals():
     assert refusal(data=None).startswith("data must be a path, a frame, an array or an ordered iterable")
     assert refusal(data={"tea", "milk"}).endswith("got set.")
     assert "floating point" in refusal(data=[0.5], kind=HushcountError)
-    text = "checkpoint needs data that can be read again: files or a SQL query, not a pipe or memory."
+    text = (
+        "checkpoint needs data that can be read again: files or a DuckDB query, not a pipe, memory or another"
+        " database."
+    )
     assert refusal(data=KEYS, checkpoint="never.hc") == text
 
 
@@ -149,6 +152,54 @@ def test_max_events():
         " this message itself reveals that, outside the guarantee."
     )
     assert len(hc.top([*KEYS, None, None], max_events=len(KEYS), **BUDGET)) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"threads": 0}, "threads must be at least 1, got 0."),
+        ({"threads": True}, "threads must be a whole number, got True."),
+        ({"threads": 300}, "threads must be at most 256, got 300."),
+        ({"threads": 4, "counters": 7}, "counters must be at least 2 for each of 4 threads, got 7."),
+        (
+            {"threads": 2, "mechanism": "pmg"},
+            "threads cannot be combined with mechanism pmg, which is not proved for shards of keys; leave out"
+            " the mechanism, or threads.",
+        ),
+        ({"threads": 2, "times": "n"}, "times cannot be combined with threads."),
+        (
+            {"threads": 2, "exact": True},
+            "threads cannot be combined with exact, which uses all cores by itself.",
+        ),
+        (
+            {"threads": 2, "user": "u", "max_keys": 2},
+            "threads cannot be combined with user, which uses all cores by itself.",
+        ),
+    ],
+)
+def test_threads_that_cannot_be(options, text):
+    assert refusal(**options) == text
+
+
+def test_threads_share_the_counters():
+    made = hc.top(KEYS, threads=3, counters=100, **BUDGET)
+    assert made.keys["key"].to_pylist() == ["tea", "milk"]
+    assert dict(made.guarantee.parameters) == {"threshold": 17, "candidates": 3 * 32, "shards": 3}
+    assert len(made.error.floors) == 3
+    assert hc.verify(made.to_json().encode()).holds
+    assert made.guarantee.mechanism == "floor release of key shards"
+    assert hc.top(KEYS, threads=1, **BUDGET).guarantee.mechanism == "floor release"
+
+
+def test_another_number_of_threads_is_another_question(tmp_path):
+    """Both have 50 counters in each shard, so that only the number tells them apart."""
+    ledger = tmp_path / "budget.db"
+    hc.Ledger(ledger).init("shop", epsilon=10, delta=1e-3)
+    (tmp_path / "keys.txt").write_text("\n".join(KEYS))
+    asked = {**BUDGET, "ledger": ledger, "dataset": "shop"}
+    two = hc.top(tmp_path / "keys.txt", threads=2, counters=100, **asked)
+    four = hc.top(tmp_path / "keys.txt", threads=4, counters=200, **asked)
+    assert (len(two.error.floors), len(four.error.floors)) == (2, 4)
 
 
 def test_which_sketch():
@@ -163,3 +214,26 @@ def test_which_sketch():
         ParameterError, match=r"^kind must be one of space-saving, misra-gries, exact, got x\.$"
     ):
         new_sketch("x", 2)
+
+
+def test_the_first_rows_of_each_group_in_every_form(tmp_path):
+    rows = [("CH", "tea")] * 900 + [("CH", "milk")] * 600 + [("DE", "tea")] * 500 + [("DE", "salt")] * 300
+    countries, items = zip(*rows, strict=True)
+    data = pa.table({"country": countries, "item": items})
+    page, file = tmp_path / "a.html", tmp_path / "a.json"
+    asked = {"epsilon": 1.0, "delta": 1e-6, "column": ["country", "item"], "limit": 1, "per": "country"}
+    shown = hc.top(data, **asked, report=page, output=file)
+    assert shown.keys.to_pylist() == [{"country": "CH", "item": "tea"}, {"country": "DE", "item": "tea"}]
+    assert "At most 1 rows of each country are shown." in shown.notes
+    assert hc.read_release(file).table == shown.table
+    assert hc.read_release(file).made.options["per"] == "country"
+    assert "milk" not in page.read_text()
+    # CH, milk is missing with 600 events, which is more than the 500 of the last row.
+    assert shown.accuracy().unpublished_at_most is None
+    assert hc.read_release(file).limit(1).accuracy().unpublished_at_most is None
+
+
+@pytest.mark.parametrize("column", [None, "item", ["item", "shop"]])
+def test_groups_of_no_key_column_are_refused_before_data_are_read(column):
+    with pytest.raises(hc.errors.ParameterError, match="per must be one of several key columns"):
+        hc.top("/nowhere.csv", epsilon=1, delta=1e-6, column=column, limit=1, per="country")

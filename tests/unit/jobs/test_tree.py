@@ -106,7 +106,10 @@ def test_malformed_keys_stop_a_run_only_if_asked(method, tmp_path):
     options = {"hierarchy": "ipv4/8", "method": method}
     assert len(hc.tree(keys, threshold=1000, **options, **BUDGET)) == 1
     text = refusal(keys, DataError, on_bad="fail", **options)
-    assert text == 'The data have a key that is malformed for hierarchy ipv4/8 (on_bad="fail").'
+    assert text == (
+        'The data have a key that is malformed for hierarchy ipv4/8 (on_bad="fail").'
+        " An address is written alone: cut off a port (host:port), brackets and a zone first."
+    )
 
 
 @pytest.mark.parametrize("method", ["offline", "streaming"])
@@ -173,7 +176,7 @@ REFUSED = {
         {"counters": 9},
         r'^counters needs method="streaming"; offline counts all keys\.$',
     ),
-    "on_bad": ({"on_bad": "guess"}, r"^on_bad must be one of drop, fail, got guess\.$"),
+    "on_bad": ({"on_bad": "guess"}, r"^on_bad must be one of drop, fail, got 'guess'\.$"),
     "plot": ({"plot": "a.png"}, r"^plot must end in \.svg, got a\.png\.$"),
     "output": ({"output": "a.png"}, r"^output must end in one of .*, got a\.png\.$"),
     "checkpoint": (
@@ -223,9 +226,9 @@ USERS = {"hierarchy": "ipv4/8", "column": "src", "user": "user"}
 
 def test_users_count_once_per_node():
     release = hc.tree(FLOWS, max_keys=3, threshold=500, by_level=True, **USERS, **BUDGET)
-    totals = {row["node"]: round(row["total"], -2) for row in release.table.to_pylist()}
-    assert totals["*"] == totals["10.0.0.0/16"] == 2000
-    assert totals["10.0.0.0/24"] == totals["10.0.0.1"] == 1000
+    totals = {row["node"]: row["total"] for row in release.table.to_pylist()}
+    for node, users in {"*": 2000, "10.0.0.0/16": 2000, "10.0.0.0/24": 1000, "10.0.0.1": 1000}.items():
+        assert totals[node] == pytest.approx(users, abs=200)  # ten standard deviations of the noise
     assert release.guarantee.unit.name == "user"
     assert release.notes[-1] == (
         "total is the number of users below a node, each once; at most 3 keys of each user are kept."

@@ -213,7 +213,9 @@ def test_whether_a_key_is_dropped_depends_on_its_row_alone():
         (65536, "drop", "max_key_bytes must be at most 65535, got 65536."),
         (True, "drop", "max_key_bytes must be a whole number, got True."),
         (float("nan"), "drop", "max_key_bytes must be a whole number, got nan."),
-        (5, "skip", "on_bad must be one of drop, fail, got skip."),
+        (5, "skip", "on_bad must be one of drop, fail, got 'skip'."),
+        (5, "", "on_bad must be one of drop, fail, got ''."),
+        (5, None, "on_bad must be one of drop, fail, got None."),
     ],
 )
 def test_refused_limits(size, on_bad, text):

@@ -1,5 +1,7 @@
 """Weights of rows: read, cut and refused row by row."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -32,6 +34,16 @@ def test_rows_that_count_nothing_are_dropped():
     found = columns.keys([pa.array(["a", "b", None, "c", "d"]), pa.array([3, 0, 4, None, -20])])
     assert found.to_pylist() == [{"weight": 3, "key": "a"}, {"weight": -9, "key": "d"}]
     assert columns.without_weight().names == ("key",)
+
+
+@pytest.mark.parametrize(("padded", "kept"), [(False, [5]), (True, [5, 6, 7])])
+def test_nulls_among_several_key_columns_leave_weights_beside_their_keys(padded, kept):
+    columns = KeyColumns.of(["a", "b"], "auto").with_weight(WeightColumn("n", 9))
+    columns = replace(columns, padded=padded).typed([pa.string(), pa.string(), pa.int64()])
+    rows = [["x", None, "y", None], ["p", "q", None, None], [5, 6, 7, 8]]
+    found = columns.keys([pa.array(column) for column in rows])
+    assert found.field("weight").to_pylist() == kept
+    assert found.null_count == found.field("key").null_count == 0
 
 
 REAL = (

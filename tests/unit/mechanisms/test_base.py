@@ -28,8 +28,8 @@ SHARDED = Shards((FLOORED, FLOORED))
 SHAPES = {FloorCounters: FLOORED, Histogram: EXACT, ManyKeys: MANY, LimitedKeys: LIMITED, Shards: SHARDED}
 NAMES = (
     "floor, pmg, pmg-paper, pmg-standard, chan, dpss, laplace-threshold, truncated-geometric, public-floor,"
-    " count-min-envelope, count-sketch-envelope, shards, gaussian, correlated, laplace, pure, pure-bounded,"
-    " pure-shards, sanitise"
+    " count-min-envelope, count-sketch-envelope, shards, key-shards, gaussian, correlated, laplace, reduced,"
+    " pure, pure-bounded, pure-shards, sanitise"
 )
 PURE = ("pure", "pure-bounded", "pure-shards")
 RELEASED = [name for name in MECHANISMS if MECHANISMS[name].accepts[0] in SHAPES]
@@ -42,6 +42,7 @@ EXPECTED = {
     **COUNTED,
     **HEIGHTS,
     "shards": (1960, 960),  # two shards, each above its floor
+    "reduced": (797, 297),  # as pure
     "pure": (797, 297),  # less the sum of the heights over 8
     "pure-shards": (1595, 595),  # the same of each of two shards
     "dpss": (),  # 10000 events may raise the floor to 1250

@@ -1,11 +1,14 @@
 """Forecasts equal the mechanisms: publishing probabilities by the noise, and by many draws."""
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from hushcount.errors import ParameterError
 from hushcount.hierarchies.registry import parse_hierarchy
+from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.cells import NoisyCells
@@ -165,3 +168,37 @@ def test_a_forecast_without_counts_has_no_error():
     with pytest.raises(ParameterError) as refused:
         forecast.error(0.95, 0.0)
     assert str(refused.value) == "Only keys are published, without counts, so no count can be wrong."
+
+
+def exact_squared_error(epsilon, threshold, height, lost):
+    """The mean squared error of PMG: a key of this height, of which the sketch has lost so many events."""
+    span = np.arange(-400, 401)
+    one = np.asarray(DiscreteLaplace(epsilon).pmf(span))
+    both, noise = np.convolve(one, one), np.arange(-800, 801)
+    estimates = np.where(height + noise >= threshold, height + noise, 0)
+    return float(np.sum(both * (estimates - height - lost) ** 2))
+
+
+@pytest.mark.parametrize(("name", "share"), [("pmg", 1 / 10), ("pmg-paper", 0.26)])
+@pytest.mark.parametrize("lost", [0, 40])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.5, 1e-8), (2.0, 1e-4)])
+def test_the_mean_squared_error_is_bounded_and_below_theorem_14(name, share, lost, epsilon, delta):
+    """Lebeda and Tětek 2023, Theorem 14; without a floor the bound is nearly attained."""
+    mechanism = MECHANISMS[name](Budget(epsilon, delta), Public(candidates=64, parts=65))
+    bound = mechanism.forecast().mean_squared_error(lost)
+    exact = max(
+        exact_squared_error(epsilon, mechanism.threshold, height, lost)
+        for height in range(2 * mechanism.threshold + 40)
+    )
+    assert exact <= bound
+    if not lost:
+        assert bound < 1.2 * exact
+    printed = 3 * (1 + (2 + 2 * math.log(3 / delta)) / epsilon + lost) ** 2
+    assert bound <= printed
+    if not lost:
+        assert bound <= share * printed
+
+
+def test_lists_of_keys_have_no_squared_error():
+    with pytest.raises(ParameterError, match="Only keys are published, without counts"):
+        KeyForecast(5, lambda m: m * 0.0, None).mean_squared_error(0)

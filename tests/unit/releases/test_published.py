@@ -16,6 +16,7 @@ from tests.unit.releases.tree_example import tree
 import hushcount as hc
 from hushcount.errors import ParameterError
 from hushcount.releases.oracle import Oracle
+from hushcount.releases.published import check_per
 
 ROWS = [("b", 10), ("a", 10), ("c", 300), ("d", 1)]
 COLUMNS = pa.table({"day": pa.array([1, 2], pa.int32()).view(pa.date32()), "word": ["a", None]})
@@ -115,3 +116,52 @@ def test_trees_are_compared_by_value():
     assert one == replace(one, rows=other.rows)
     assert one.rows != replace(other.rows, totals=other.rows.totals + 1)
     assert one.rows != 3
+
+
+def by_country():
+    """A table of two key columns, some of whose countries are unknown."""
+    rows = [
+        ("CH", "a", 90),
+        ("DE", "a", 80),
+        ("CH", "b", 70),
+        (None, "a", 60),
+        ("CH", "c", 50),
+        (None, "b", 40),
+    ]
+    whole = release_of([(f"{place}", row[2]) for place, row in enumerate(rows)])
+    countries, items, _ = zip(*rows, strict=True)
+    return whole.with_keys(pa.table({"country": countries, "item": items}))
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"), [(1, [90, 80, 60]), (2, [90, 80, 70, 60, 40]), (9, [90, 80, 70, 60, 50, 40])]
+)
+def test_the_first_rows_of_each_group(rows, kept):
+    shown = by_country().limit(rows, per="country")
+    assert shown.table["count"].to_pylist() == kept
+    assert shown.keys.column_names == ["country", "item"]
+    assert not shown.whole
+    assert hc.read_release(shown.to_json().encode()).table == shown.table
+
+
+def test_groups_of_no_rows():
+    assert len(by_country().at_least(1000).limit(1, per="country")) == 0
+
+
+@pytest.mark.parametrize(
+    ("per", "names", "limit", "sentence"),
+    [
+        (
+            "day",
+            ["country", "item"],
+            3,
+            "per must be one of several key columns; they are country, item, got day.",
+        ),
+        ("key", ["key"], 3, "per must be one of several key columns, got key."),
+        ("day", ["day", "item"], None, "per needs limit, the number of rows of each group."),
+    ],
+)
+def test_groups_are_those_of_a_key_column(per, names, limit, sentence):
+    with pytest.raises(ParameterError) as refused:
+        check_per(per, names, limit)
+    assert str(refused.value) == sentence

@@ -162,7 +162,7 @@ def test_a_small_file_cannot_ask_for_much_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert str(refused.value) == (
-        "The sketch asks for 0.8 GB of memory but holds few keys, so it was not opened; count the data again"
+        "The sketch asks for 0.9 GB of memory but holds few keys, so it was not opened; count the data again"
         " with fewer counters."
     )
     assert peak < 5_000_000

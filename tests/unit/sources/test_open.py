@@ -134,7 +134,7 @@ def test_spark_frames_go_to_the_spark_engine():
         open_source(kind())
     assert str(caught.value) == (
         "data must not be a Spark frame, whose rows have no fixed order;"
-        " hc.engines.spark.top(frame, ...) counts one."
+        " hc.top, hc.tree, hc.sample and hc.oracle count one on Spark."
     )
 
 
@@ -288,7 +288,11 @@ def test_refused_data(data):
         ({"column": ["a", "b"]}, "column must be one name for data of one column, got 2 names."),
         ({"key_type": "float"}, "type must be one of auto, text, int, got 'float'."),
         ({"format": "csv"}, "format is for files; data in memory has its own."),
-        ({"sql": "SELECT 1"}, "sql takes the place of data and format; give one or the other."),
+        (
+            {"sql": "SELECT 1"},
+            "sql and relation need data that is a database: postgresql://..., a DuckDB or SQLite file, or an"
+            " ADBC connection.",
+        ),
     ],
 )
 def test_refused_parameters(arguments, text):

@@ -170,5 +170,5 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
     with pytest.raises(DataError) as caught:
         open_database("postgresql:///team")
     assert str(caught.value) == (
-        "PostgreSQL needs the library psycopg: in a checkout, run pip install .[postgresql]."
+        "PostgreSQL needs the library psycopg: run pip install 'hushcount[postgres]'."
     )

@@ -15,6 +15,10 @@ from hushcount.cli.show import print_json, say
 if TYPE_CHECKING:
     from hushcount.jobs.trust.outlook import Outlook, TablePlan
 
+    WholeType = click.ParamType[int]
+else:  # click before 8.2 has no parameter for what a type returns
+    WholeType = click.ParamType
+
 BAR_CELLS = 24
 EPILOG = """\b
 Example:
@@ -22,7 +26,7 @@ Example:
 """
 
 
-class Whole(click.ParamType[int]):
+class Whole(WholeType):
     """A whole number, which may be written as 1e6."""
 
     name = "whole number"

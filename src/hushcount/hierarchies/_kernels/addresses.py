@@ -118,6 +118,68 @@ def parse_groups(data: Any, start: Any, end: Any, groups: Any) -> Any:
 
 
 @kernel
+def spread(number: Any, leaf: Any) -> Any:
+    """Write the 32 bits of an IPv4 address, three zeros after each, into 16 bytes."""
+    for index in range(16):
+        pair = (number >> (30 - 2 * index)) & 3
+        leaf[index] = ((pair & 2) << 6) | ((pair & 1) << 3)
+
+
+@kernel
+def mapped_to(groups: Any) -> Any:
+    """Return the IPv4 address that an IPv6 address stands for (::ffff:10.0.0.1), -1 for any other."""
+    for group in range(5):
+        if groups[group]:
+            return np.int64(-1)
+    return (groups[6] << 16) | groups[7] if groups[5] == 0xFFFF else np.int64(-1)
+
+
+@kernel
+def write_either(number: Any, groups: Any, leaf: Any) -> Any:
+    """Write the version and an address: a number of IPv4, or if that is -1 eight groups of IPv6.
+
+    An IPv4 address is spread over as many bits as IPv6 has: 4 bits of a row are one bit of the address.
+    """
+    if number < 0:
+        number = mapped_to(groups)
+    leaf[0] = 6 if number < 0 else 4
+    if number >= 0:
+        spread(number, leaf[1:])
+        return
+    for group in range(8):
+        leaf[2 * group + 1] = groups[group] >> 8
+        leaf[2 * group + 2] = groups[group] & 255
+
+
+@kernel
+def parse_either(data: Any, offsets: Any) -> Any:
+    """Return addresses of both versions as rows of 17 bytes, and which of them are addresses."""
+    leaves = np.zeros((offsets.size - 1, 17), np.uint8)
+    good = np.zeros(offsets.size - 1, np.bool_)
+    groups = np.zeros(8, np.int64)
+    for index in range(good.size):
+        start, end = np.int64(offsets[index]), np.int64(offsets[index + 1])
+        number = parse_quad(data, start, end)
+        good[index] = number >= 0 or parse_groups(data, start, end, groups)
+        if good[index]:
+            write_either(number, groups, leaves[index])
+    return leaves, good
+
+
+@kernel
+def packed_either(rows: Any) -> Any:
+    """Return addresses of 4 or of 16 bytes as rows of 17."""
+    leaves = np.zeros((rows.shape[0], 17), np.uint8)
+    groups = np.zeros(8, np.int64)
+    for index in range(rows.shape[0]):
+        for group in range(rows.shape[1] // 2):
+            groups[group] = (np.int64(rows[index, 2 * group]) << 8) | rows[index, 2 * group + 1]
+        number = (groups[0] << 16) | groups[1] if rows.shape[1] == 4 else np.int64(-1)
+        write_either(number, groups, leaves[index])
+    return leaves
+
+
+@kernel
 def parse_ipv6(data: Any, offsets: Any) -> Any:
     """Return the addresses as rows of 16 bytes, and which of them are addresses."""
     leaves = np.zeros((offsets.size - 1, 16), np.uint8)

@@ -13,6 +13,7 @@ from hushcount.privacy import check_confidence
 
 if TYPE_CHECKING:
     from hushcount.jobs.request import Progress
+    from hushcount.ldp.server.collection import Incoming
     from hushcount.releases.release import Release
 
 REPORT_FORMS = ("packed", "hex", "batch")
@@ -22,8 +23,8 @@ _STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AggregateSettings:
-    """How the reports of a campaign are read and answered, as the command line names it.
+class ReadSettings:
+    """How the reports of a campaign are read, as the command line names it.
 
     Parameters
     ----------
@@ -33,10 +34,37 @@ class AggregateSettings:
         File whose reports are continued, and which keeps all of them.
     collected_in_time:
         Whether the reports came before the campaign ended.
-    threshold:
-        Smallest count to publish; by default the manifest's.
     confidence:
         Confidence level of the intervals.
+    """
+
+    form: str | None = None
+    state: str | None = None
+    collected_in_time: bool = False
+    confidence: float = 0.95
+
+    def incoming(self, reports: Sequence[str], progress: Progress | None) -> Incoming:
+        """Return files of reports with the form of each, or raise if there are none."""
+        from hushcount.ldp.server.collection import Incoming
+
+        if not reports and self.state is None:
+            raise ParameterError("REPORTS must be given, files or - for standard input.")
+        return Incoming(
+            files=[(name, report_form(name, self.form)) for name in reports],
+            state=self.state,
+            in_time=self.collected_in_time,
+            tell=None if progress is None else _teller(_named(reports), progress),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateSettings(ReadSettings):
+    """How the reports of a campaign are read and answered, as the command line names it.
+
+    Parameters
+    ----------
+    threshold:
+        Smallest count to publish; by default the manifest's.
     limit:
         Most rows to publish.
     output:
@@ -49,11 +77,7 @@ class AggregateSettings:
         What the data are called, if that is public.
     """
 
-    form: str | None = None
-    state: str | None = None
-    collected_in_time: bool = False
     threshold: float | None = None
-    confidence: float = 0.95
     limit: int | None = None
     output: str | None = None
     plot: str | None = None
@@ -82,23 +106,15 @@ def aggregate(
     progress:
         Called with the bytes read so far and in all.
     """
-    from hushcount.ldp.server.collection import Incoming, answer
+    from hushcount.ldp.server.collection import answer
     from hushcount.releases.views.report_files import NO_FILES, check_files, write_files
 
-    if not reports and settings.state is None:
-        raise ParameterError("REPORTS must be given, files or - for standard input.")
+    incoming = settings.incoming(reports, progress)
     confidence = check_confidence(settings.confidence)
-    named = [name for name in reports if name != _STANDARD_INPUT]
     files = settings.files
-    refuse_same([*files, settings.state], [path, *named])
+    refuse_same([*files, settings.state], [path, *_named(reports)])
     if files != NO_FILES:
         check_files(*files)
-    incoming = Incoming(
-        files=[(name, report_form(name, settings.form)) for name in reports],
-        state=settings.state,
-        in_time=settings.collected_in_time,
-        tell=None if progress is None else _teller(named, progress),
-    )
     sentence, release = answer(path, incoming, settings.threshold)
     release = release.at_confidence(confidence)
     if settings.limit is not None:
@@ -118,6 +134,11 @@ def report_form(path: str, form: str | None) -> str:
     """
     by_ending = "batch" if path.lower().endswith(BATCH_ENDING) else "packed"
     return form or ("hex" if path.lower().endswith(HEX_ENDINGS) else by_ending)
+
+
+def _named(reports: Sequence[str]) -> list[str]:
+    """Return the files among reports that may also come from standard input."""
+    return [name for name in reports if name != _STANDARD_INPUT]
 
 
 def _teller(paths: Sequence[str], progress: Progress) -> Callable[[int], object]:

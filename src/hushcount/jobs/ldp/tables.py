@@ -153,14 +153,21 @@ def _count_users(request: Request) -> int:
     return len(users)
 
 
+def item_of(item: object, encoding: Encoding) -> object:
+    """Return the number that a text writes if the encoding is of numbers, otherwise the item itself.
+
+    >>> item_of(" 12", encodings.Integers(8)), item_of("tea", encodings.Integers(8))
+    (12, 'tea')
+    """
+    numbers = isinstance(encoding, encodings.Integers) and isinstance(item, str)
+    return int(item) if numbers and _WHOLE_NUMBER.fullmatch(item) else item  # type: ignore[call-overload]
+
+
 def _with_numbers(users: HeldItems, encoding: Encoding) -> HeldItems:
     """Return users whose items are numbers if the encoding is of numbers; other texts stay, as no item."""
     if not isinstance(encoding, encodings.Integers):
         return users
-    items = [
-        int(item) if isinstance(item, str) and _WHOLE_NUMBER.fullmatch(item) else item for item in users.items
-    ]
-    return users._replace(items=items)
+    return users._replace(items=[item_of(item, encoding) for item in users.items])
 
 
 def _as_lines(block: bytes, size: int) -> bytes:

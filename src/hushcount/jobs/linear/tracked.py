@@ -7,6 +7,7 @@ from typing import cast
 from hushcount.errors import ParameterError
 from hushcount.jobs.settings import ReleaseSettings
 from hushcount.mechanisms.linear.envelope import ENVELOPES, CountMinEnvelope
+from hushcount.privacy import check_count
 from hushcount.sketches.linear import TrackedSketch
 
 
@@ -18,6 +19,7 @@ def tracked_sketch(
     epsilon: float | None = None,
     rho: float | None = None,
     mechanism: str = CountMinEnvelope.name,
+    max_weight: int = 1,
 ) -> TrackedSketch:
     """Return an empty sketch for additions and deletions, which `hc.release` publishes by an error envelope.
 
@@ -37,6 +39,9 @@ def tracked_sketch(
         privacy.
     mechanism : {"count-min-envelope", "count-sketch-envelope"}
         How the sketch will be released.
+    max_weight : int
+        The most that one event may weigh, up or down; noise grows with it, and `max_events` is then a bound
+        on the sum of all weights without their signs.
 
     Returns
     -------
@@ -63,4 +68,4 @@ def tracked_sketch(
     settings = ReleaseSettings(
         epsilon=epsilon, rho=rho, delta=delta, mechanism=mechanism, max_events=max_events
     )
-    return cast("TrackedSketch", settings.sketch(counters))
+    return cast("TrackedSketch", settings.sketch(counters, check_count("max_weight", max_weight)))

@@ -31,7 +31,18 @@ if TYPE_CHECKING:
     from hushcount.shapes import Histogram, Sketch
 
 # How data are read, which says nothing about a sketch.
-READING = ("column", "user", "max_keys", "format", "sql", "checkpoint", "window", "time", "time_zone")
+READING = (
+    "column",
+    "user",
+    "max_keys",
+    "format",
+    "sql",
+    "relation",
+    "checkpoint",
+    "window",
+    "time",
+    "time_zone",
+)
 DRAWING = ("rate", "size", "total_share", "probabilities")
 COUNTED = "keys_only and tokens cannot be combined with a sample: its counts are sanitised as they are."
 

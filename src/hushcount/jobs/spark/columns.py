@@ -29,6 +29,8 @@ DEALT = "hushcount_dealt"
 FROM_FILES = 'partition_by="file" needs a frame as it is read from files, without joins or Python in between.'
 TWICE = "The frame has key columns whose names Spark does not tell apart."
 NO_KEYS = "The frame has key columns of types that cannot be keys."
+LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
+LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 UTC = pa.timestamp("us", "UTC")  # Spark's timestamps are moments; the zone of its session only shows them
 INFERRED = (
     "The frame is read with inferSchema, so one row can change how others are read. Give the types with"
@@ -83,6 +85,20 @@ def is_moment(kind: pa.DataType) -> bool:
     return bool(pa.types.is_timestamp(kind)) and kind.tz is not None
 
 
+def in_utc(column: pa.Array) -> pa.Array:
+    """Return the same moments with UTC as their zone; those of Spark may be unknown here."""
+    return column.view(UTC) if is_moment(column.type) else column
+
+
+@on_spark
+def arrow_schema(frame: DataFrame) -> pa.Schema:
+    """Return the columns as they arrive; moments are in UTC."""
+    types = _arrow_types(frame, frame.schema)
+    if frame.sparkSession.conf.get(LARGE_TYPES, "false") == "true":
+        types = [LARGE.get(kind, kind) for kind in types]
+    return pa.schema(list(zip(frame.columns, types, strict=True)))
+
+
 @on_spark
 def renamed(
     frame: DataFrame, columns: KeyColumns, partitioning: Partitioning
@@ -94,7 +110,7 @@ def renamed(
     """
     names = tuple(f"{COLUMN}{index}" for index in range(len(columns.names)))
     plain = [_plain(frame, columns, index).alias(name) for index, name in enumerate(names)]
-    user = None if columns.user is None else names[-1]
+    user = None if columns.user is None else names[len(columns.key_names)]
     rule = Partitioning(partitioning.shards, user=user)
     if partitioning.row_id is not None or partitioning.by == "file":
         plain += [column.alias(DEALT) for column in dealt_by(frame, columns, partitioning)]
@@ -111,7 +127,9 @@ def _plain(frame: DataFrame, columns: KeyColumns, index: int) -> Column:
     functions = spark_module("pyspark.sql.functions")
     name = quoted(columns.names[index])
     column: Column = functions.col(name)
-    is_user = columns.user is not None and index == len(columns.names) - 1
+    is_key, is_user = index < len(columns.key_names), columns.names[index] == columns.user
+    if not (is_key or is_user):
+        return column
     kind = frame.select(name).schema.fields[0].dataType.simpleString()
     if kind in ("string", "binary") and columns.limit.on_bad == "drop":  # before keys of a user are chosen
         column = functions.when(functions.octet_length(column) <= columns.limit.max_key_bytes, column)
@@ -154,7 +172,7 @@ def quoted_names(columns: KeyColumns) -> list[str]:
 @on_spark
 def check_guesses(frame: DataFrame) -> None:
     """Refuse a frame of files whose columns or types Spark takes from another file or from other rows."""
-    if not _shows_plan(frame):
+    if not shows_plan(frame):
         return
     query = frame._jdf.queryExecution()
     read, several = query.logical(), len(frame.inputFiles()) > 1
@@ -184,7 +202,7 @@ def check_repeatable(frame: DataFrame, row_id: str | None = None) -> None:
     row_id
         The name of the only column, if it is the one by which rows are assigned to shards.
     """
-    if not _shows_plan(frame):
+    if not shows_plan(frame):
         return
     # Optimised anew from the analysed plan: unused columns are gone, but no cache hides where rows came from.
     query = frame._jdf.queryExecution()
@@ -204,7 +222,8 @@ def check_repeatable(frame: DataFrame, row_id: str | None = None) -> None:
     )
 
 
-def _shows_plan(frame: DataFrame) -> bool:
+def shows_plan(frame: DataFrame) -> bool:
+    """Return whether a frame runs in this process, so that its plan can be seen."""
     return isinstance(frame, spark_module("pyspark.sql.classic.dataframe").DataFrame)
 
 

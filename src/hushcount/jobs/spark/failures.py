@@ -24,8 +24,19 @@ NOT_WHOLE = "A key column has values that are not whole numbers (type int)."
 NOT_CSV = "A file has rows that Spark cannot read as CSV: each row must be one line with all columns."
 NOT_JSON = "A file has lines that are not well-formed JSON objects."
 HEADERS = "The CSV files have different headers. Give files that have the same columns in the same order."
+NOT_THERE = (
+    "The workers of Spark use a Python without hushcount. Set the environment variable PYSPARK_PYTHON to one"
+    " that has it on every machine, before the session is made."
+)
+TOO_LARGE = (
+    "A part of the rows is larger than spark.driver.maxResultSize lets come to the driver. Raise it, or make"
+    " more parts: set spark.sql.adaptive.coalescePartitions.enabled to false, or spark.sql.shuffle.partitions"
+    " higher."
+)
 # Part of Spark's text, and the sentence that takes its place. The first that is found counts.
 SENTENCES = {
+    "No module named 'hushcount'": NOT_THERE,
+    "spark.driver.maxResultSize": TOO_LARGE,
     NOT_WHOLE: NOT_WHOLE,
     "CSV header does not conform": HEADERS,
     "MALFORMED_CSV_RECORD": NOT_CSV,

@@ -12,39 +12,30 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 
-from hushcount.errors import DataError, ParameterError
+from hushcount.errors import DataError
 from hushcount.jobs.choices import Partitioning
 from hushcount.jobs.request import Request
-from hushcount.jobs.spark import is_frame
-from hushcount.jobs.spark.columns import (
-    UTC,
-    check_guesses,
-    dealt_by,
-    is_moment,
-    key_columns,
-    quoted,
-    quoted_names,
-    renamed,
-)
+from hushcount.jobs.spark.columns import dealt_by, in_utc, quoted, quoted_names
+from hushcount.jobs.spark.domains import in_domain
 from hushcount.jobs.spark.failures import on_spark, spark_module
-from hushcount.jobs.spark.files import local_files, read_files
+from hushcount.jobs.spark.files import local_files
+from hushcount.jobs.spark.rows import PAIR, bounded, drawn_key, opened
 from hushcount.keys.columns import KeyColumns
 from hushcount.privacy import EVENT, USER, PrivacyUnit
-from hushcount.secure import fresh_key
 from hushcount.shapes import ManyKeys, Public, Shards
 from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.kinds import load
 from hushcount.sketches.merged import DealtByKey, MergedCounters, shards_of
 from hushcount.sketches.users import UserMisraGries
-from hushcount.sources.duckdb.bounding import AllRows, UserBound
 from hushcount.sources.formats.inputs import RegularFile
 from hushcount.sources.source import Batch, Source
+from hushcount.sources.wrapped import DROPPED, readable_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SCHEMA = "shard long, sketch binary"
-HASH, PAIR = "hushcount_hash", "hushcount_pair"
+HASH = "hushcount_hash"
 EVENTS, USERS = "events", "users"
 Batches = Iterator[pa.RecordBatch]
 Build = Callable[[Batches], Batches]
@@ -65,7 +56,7 @@ class ShardTask:
         shard = context.partitionId() if context is not None else 0
         sketch = new_sketch(self.kind, self.counters)
         for batch in batches:
-            rows = self.columns.keys([_in_utc(column) for column in batch.columns])
+            rows = self.columns.keys([in_utc(column) for column in batch.columns])
             if isinstance(sketch, UserMisraGries):
                 sketch.update(rows.field("key"), rows.field("user"))
             else:
@@ -121,11 +112,6 @@ class ShardSketches:
         return merged.shape()
 
 
-def _in_utc(column: pa.Array) -> pa.Array:
-    """Return the same moments with UTC as their zone; those of Spark may be unknown here."""
-    return column.view(UTC) if is_moment(column.type) else column
-
-
 @on_spark
 def shard_contents(
     frame: DataFrame,
@@ -139,7 +125,7 @@ def shard_contents(
 
     `secret` is the key of the hashes, drawn for this run unless given; `build` stands in for `task`.
     """
-    rows = _sorted_rows(frame, task, partitioning, _secret() if secret is None else secret)
+    rows = _sorted_rows(frame, task, partitioning, drawn_key() if secret is None else secret)
     found = rows.mapInArrow(build or task, SCHEMA).collect()
     parts = {int(row["shard"]): bytes(row["sketch"]) for row in found}
     if not set(parts) <= set(range(partitioning.shards)):
@@ -162,27 +148,6 @@ def _sorted_rows(frame: DataFrame, task: ShardTask, partitioning: Partitioning, 
     user = [] if task.columns.user is None else [quoted(task.columns.user)]
     order = [HASH, *user, PAIR, *columns]
     return hashed.repartition(partitioning.shards, HASH).sortWithinPartitions(*order).select(*columns)
-
-
-@on_spark
-def bounded(frame: DataFrame, columns: KeyColumns, bound: UserBound, secret: int | None = None) -> DataFrame:
-    """Return what is kept of each user: a function of that user's rows and of a key drawn for the run."""
-    functions = spark_module("pyspark.sql.functions")
-    names = quoted_names(columns)
-    rows = frame.select(*names)
-    for name in names:
-        rows = rows.filter(functions.col(name).isNotNull())
-    if not isinstance(bound, AllRows):
-        rows = rows.distinct()
-    pair = functions.xxhash64(functions.lit(_secret() if secret is None else secret), *names)
-    window = spark_module("pyspark.sql.window").Window.partitionBy(names[-1]).orderBy(pair, *names)
-    ranked = rows.withColumn(PAIR, functions.row_number().over(window))
-    return ranked.filter(functions.col(PAIR) <= bound.largest).drop(PAIR)
-
-
-def _secret() -> int:
-    """Draw the key of the hashes of one run."""
-    return int.from_bytes(fresh_key()[:8], "big", signed=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,30 +179,21 @@ class SparkRequest(Request):
 
     def open(self, state: Mapping[str, str] | None = None) -> SparkSource:
         """Check the columns and say what Spark is to do; nothing is counted yet."""
-        asked = KeyColumns.of(self.column, self.key_type)
-        frame = self._given() if is_frame(self.data) else self._read(asked)
-        asked = key_columns(frame, asked if self.user is None else asked.with_user(self.user))
-        frame, safe, rule = renamed(frame, asked, self.partitioning)
+        asked = self.asked
+        if self.domain is not None:
+            asked = replace(asked, key_type=readable_type(self.domain, self.key_type))
+        frame, asked, safe, rule = opened(self.data, self.format, asked, self.partitioning)
+        notes = asked.notes
+        if self.domain is not None:
+            frame, safe = in_domain(frame, safe, self.domain)
+            asked, notes = replace(asked, types=safe.types), (*notes, DROPPED)
         if self.bound is not None:
             frame = bounded(frame, safe, self.bound)
         if self.dealing is not self.partitioning:
             safe, rule = safe.without_user(), self.dealing
-        notes = (*asked.notes, self.dealing.note)
         task = ShardTask(safe, self.kind, self.counters)
-        return SparkSource(frame, task, rule, asked, tuple(local_files(frame)), self.unit, notes)
-
-    def _given(self) -> DataFrame:
-        """Return the frame that was passed in, unless its rows were read by guesses."""
-        frame: DataFrame = self.data
-        check_guesses(frame)
-        return frame
-
-    def _read(self, asked: KeyColumns) -> DataFrame:
-        """Return the frame of files."""
-        if self.column is None:
-            raise ParameterError("column must be named with the Spark engine, got None.")
-        more = [name for name in (self.user, self.partitioning.row_id) if name is not None]
-        return read_files(self.data, self.format, list(dict.fromkeys([*asked.names, *more])))
+        files, said = tuple(local_files(frame)), (*notes, self.dealing.note)
+        return SparkSource(frame, task, rule, asked, files, self.unit, said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def _floor(model: Model) -> int | None:
     floors = model.get("floors")
     if isinstance(floors, list):
         numbers = [int(cast("int", floor)) for floor in floors]
-        return max(numbers) if model.get("apart") else sum(numbers)
+        return max(numbers) if model.get("apart") or model.get("name") == "key-shards" else sum(numbers)
     return int(cast("int", model["floor"])) if model.get("name") == "floor" else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
@@ -21,6 +20,7 @@ from hushcount.mechanisms.forecast import Expected
 from hushcount.privacy import EVENT, USER, Guarantee, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS
 from hushcount.releases.key_list import KEYS_ONLY
+from hushcount.releases.writers import Form
 from hushcount.shapes import Shape
 from hushcount.sources.wrapped import BoundedSource
 
@@ -73,7 +73,7 @@ class DryRun:
             mechanism.foretold(origin.unit),
             Expected.of(mechanism),
             noun,
-            tuple(os.fspath(path) for path in settings.outputs if path is not None),
+            tuple(Form.of(path).shown for path in settings.outputs if path is not None),
             origin.notes,
         )
 

@@ -24,6 +24,8 @@ class Outlook:
         What the error of a published count stays within with confidence 0.95.
     max_keys : int, optional
         The most keys of one user, where users are protected.
+    mean_squared_error : float
+        What the mean squared error of the count of any key is at most, 0 if it is not published.
     """
 
     epsilon: float
@@ -31,6 +33,7 @@ class Outlook:
     smallest_count: int
     error: int
     max_keys: int | None = None
+    mean_squared_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,11 @@ class TablePlan:
         return self.outlook.error
 
     @property
+    def mean_squared_error(self) -> float | None:
+        """What the mean squared error of the count of any key is at most, 0 if it is not published."""
+        return self.outlook.mean_squared_error
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """What is expected, in words."""
         kept = "" if self.outlook.max_keys is None else f" when each user keeps {self.outlook.max_keys} keys"
@@ -137,6 +145,7 @@ class TablePlan:
             "expected_keys": shown.expected_keys,
             "smallest_count": shown.smallest_count,
             "error": shown.error,
+            "mean_squared_error": shown.mean_squared_error,
             "mechanism": self.mechanism,
             "why": self.why,
             "counters": self.counters,

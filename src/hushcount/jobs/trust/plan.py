@@ -251,6 +251,7 @@ class _Asked:
             forecast.smallest(RELIABLE, floor),
             forecast.error(RELIABLE, floor),
             cast("int | None", self.users.max_keys),
+            forecast.mean_squared_error(floor),
         )
 
     def _mechanism(self) -> tuple[Calibrated, str]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from hushcount import shapes
 from hushcount.accounting.zcdp import zcdp_budget
 from hushcount.hierarchies.base import LARGEST_HEIGHT, Hierarchy
+from hushcount.hierarchies.known import KnownNodes
 from hushcount.keys.domains import Domain, IntegerRange
 from hushcount.keys.row_hash import RowHash
 from hushcount.mechanisms.base import Mechanism
@@ -28,6 +29,7 @@ from hushcount.privacy import EVENT, RESULT_ROW, STREAM_ROW, USER, Budget, Priva
 from hushcount.releases.stored.exact import Plain, flag_from, float_from, list_from, text_from, whole_from
 from hushcount.releases.stored.models import DOMAINS, SCHEMES, NamedDomain, model_from
 from hushcount.shapes import Public, Shape
+from hushcount.shapes.known import KnownNodeCounts
 from hushcount.shapes.samples import SampledCounts, SamplingScheme
 from hushcount.shapes.standard import StandardCounters
 
@@ -222,6 +224,13 @@ def _nodes(numbers: Recipe, unit: PrivacyUnit) -> shapes.NodeCounts:
     return shapes.NodeCounts(_hierarchy(numbers), lambda: iter(()), moved, unit)
 
 
+def _known_nodes(numbers: Recipe, unit: PrivacyUnit) -> KnownNodeCounts:
+    """Return the counts of no nodes, which are said to be as many as in the recipe."""
+    moved, candidates = (whole_from(numbers[name], 1) for name in ("moved", "candidates"))
+    known = KnownNodes((), candidates, "not at hand")
+    return KnownNodeCounts(_hierarchy(numbers), known, lambda: iter(()), moved, unit)
+
+
 def _sampled(numbers: Recipe, unit: PrivacyUnit) -> SampledCounts:
     """Return a sample of no keys, drawn by the scheme of the recipe."""
     scheme = cast("SamplingScheme", model_from(numbers["scheme"], SCHEMES))
@@ -247,6 +256,7 @@ EMPTY: dict[str, Callable[[Recipe, PrivacyUnit], Shape]] = {
     "tracked-cells": _tracked,
     "leaves": lambda numbers, unit: shapes.LeafCounts(_hierarchy(numbers), lambda: iter(()), unit),
     "nodes": _nodes,
+    "known-nodes": _known_nodes,
     "levels": _levels,
     "sampled-counts": _sampled,
 }

@@ -70,7 +70,7 @@ class Spending:
         return window_of(self.window, self.time_zone).by(self.time, self.time_zone or "UTC")
 
     @property
-    def times(self) -> TimeColumn | None:
+    def kept_times(self) -> TimeColumn | None:
         """The rows that are in the window, None for all."""
         span = self.span
         if span is None or self.time is None:
@@ -118,7 +118,7 @@ class Spending:
 
     def planned_sketch(self, cost: Event, unit: PrivacyUnit, law: Sequence[object]) -> RunPlan | None:
         """Return what the release of a sketch in memory asks: it cannot be recognised, so it needs a name."""
-        if self.times is not None:
+        if self.kept_times is not None:
             raise ParameterError("window is for data with a column of times, not for a sketch.")
         return self.planned(cost, unit, {"command": "release", "law": law})
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -63,17 +63,26 @@ class Found:
     steps: tuple[Step, ...] = ()  # that an item has to pass, if it is known how surely it does
 
 
+class Frequencies(NamedTuple):
+    """Unbiased estimates of counts, which may be negative, and their standard deviations."""
+
+    estimates: Floats
+    deviations: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """How the heavy items of a campaign are found, and how much work that may be.
+    """How the heavy items of a campaign are found, how much work that may be, and how others are estimated.
 
     `find(collected, threshold)` returns the items whose estimated count reaches the threshold, or that of
     the manifest for None. `lookups(manifest)` bounds the cells that it looks up, `listed(manifest)` the
-    candidates that it lists at once, from public numbers alone.
+    candidates that it lists at once, from public numbers alone. `estimate(collected, values)` returns the
+    counts of encoded items, found or not.
     """
 
     find: Callable[[Collected, float | None], Found]
     lookups: Callable[[Manifest], int]
+    estimate: Callable[[Collected, Sequence[int]], Frequencies]
     listed: Callable[[Manifest], int] = lambda _: 0
 
 

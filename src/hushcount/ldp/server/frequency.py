@@ -73,7 +73,7 @@ class FrequencyOracle:
         tags = np.tile(np.arange(1 << question.tag_bits, dtype=np.uint32), len(distinct))
         keys = np.repeat(distinct, 1 << question.tag_bits, axis=0)
         put_on_top(keys, question.bits, tags)
-        matches = _key_matches(tally, keys).reshape(len(distinct), -1).sum(axis=1)
+        matches = key_matches(tally, keys).reshape(len(distinct), -1).sum(axis=1)
         chance = tally.question.collision_chance
         raw = self.scaled(tally, matches) - chance * self.users * 2**question.tag_bits
         return np.asarray((raw / (1 - chance))[inverse.reshape(-1)], np.float64)
@@ -101,7 +101,7 @@ def matches_of(tally: QuestionTallies, words: ItemWords) -> Counts:
     return np.take_along_axis(tally.matches, cells.astype(np.int64), axis=1) * signs
 
 
-def _key_matches(tally: QuestionTallies, keys: ItemWords) -> Counts:
+def key_matches(tally: QuestionTallies, keys: ItemWords) -> Counts:
     """Return the matches of tagged prefixes, summed over the rows."""
     total = np.zeros(len(keys), np.int64)
     for row in range(tally.question.rows):

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushcount.compiled.arrays import Counts
 from hushcount.mechanisms import thresholds
-from hushcount.mechanisms.base import UNIT_UPDATES, Claim, Mechanism, Thresholded, keep
+from hushcount.mechanisms.base import UNIT_UPDATES, Block, Claim, Mechanism, Thresholded, keep
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
 from hushcount.mechanisms.intervals import EstimateError, KeyIntervals, Selection, interval_sentences
 from hushcount.noise import tails
@@ -59,12 +59,10 @@ class FloorRelease(Mechanism[FloorCounters, Release]):
     def draw(self, shape: FloorCounters, bits: Bits) -> Release:
         """Publish the noisy floor, and each candidate whose noisy count is at least G above it."""
         noise = self.noise.sample(1 + len(shape.counts), bits)
-        floor = shape.floor + int(noise[0])
-        counts = shape.counts + noise[1:]
-        published = counts - floor >= self.threshold
+        floor, (keys, counts) = above_noisy_floor(shape, noise, self.threshold)
         guarantee = self.guarantee(shape.unit, threshold=self.threshold, candidates=shape.candidates)
         error = FloorError(self.noise, floor, shape.candidates, self.threshold)
-        return Release.of(keep(shape.keys, published), counts[published], guarantee, error, floor)
+        return Release.of(keys, counts, guarantee, error, floor)
 
     def calibration(self) -> dict[str, int | float | str | None]:
         """Return the noise, and how far a count must lie above the noisy floor."""
@@ -78,6 +76,14 @@ class FloorRelease(Mechanism[FloorCounters, Release]):
         """Return what will clear the noisy floor: two noises decide, one of them is in the count."""
         deciding = partial(tails.difference_tail, self.budget.epsilon)
         return KeyForecast(self.threshold, deciding, self.noise.tail, above_floor=True)
+
+
+def above_noisy_floor(shape: FloorCounters, noise: Counts, threshold: int) -> tuple[int, Block]:
+    """Return the noisy floor of a sketch, and the keys and noisy counts that lie `threshold` above it."""
+    floor = shape.floor + int(noise[0])
+    counts = shape.counts + noise[1:]
+    published = counts - floor >= threshold
+    return floor, (keep(shape.keys, published), counts[published])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +106,11 @@ class FloorError(KeyIntervals):
     def bounds(self, failure: float, keys: int) -> tuple[int, int]:
         """Return the widths for `keys` keys at once: half of the failure above, the rest below."""
         # above fails if some z < -above, below only if some z - z0 > below - floor; no floor lies below 0
-        above, left = self._above(failure, keys)
+        above, left = self.split(failure, keys)
         noise = tails.largest_difference(float(self.noise.epsilon), left, keys) - 1
         return max(self.floor, 0) + noise, above
 
-    def _above(self, failure: float, keys: int) -> tuple[int, float]:
+    def split(self, failure: float, keys: int) -> tuple[int, float]:
         """Return the width above for half of the failure, and how much of it is left for the width below."""
         above = max(self.noise.least_tail(tails.one_of(keys, failure / 2)) - 1, 0)
         return above, failure - tails.any_of(keys, float(self.noise.tail(above + 1)))
@@ -128,7 +134,7 @@ class FloorError(KeyIntervals):
         below, above = self.interval(confidence)
         lower = np.maximum(counts - below, 0)
         if self.threshold is not None:
-            left = self._above(1 - confidence, 1)[1]
+            left = self.split(1 - confidence, 1)[1]
             lower = self._selection(self.threshold).lower(counts - self.floor, lower, left)
         return lower, np.maximum(counts + above, 0)
 
@@ -136,7 +142,7 @@ class FloorError(KeyIntervals):
         """Return the smallest count from which on the lower end is that of a key chosen beforehand."""
         if self.threshold is None:
             return None
-        width, left = self.interval(confidence)[0] - self.floor, self._above(1 - confidence, 1)[1]
+        width, left = self.interval(confidence)[0] - self.floor, self.split(1 - confidence, 1)[1]
         return self._selection(self.threshold).steady(width, left) + self.floor
 
     def _selection(self, threshold: int) -> Selection:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow as pa
 from hushcount.accounting.charges import Charge
 from hushcount.compiled.arrays import Counts, Mask
 from hushcount.errors import ParameterError
-from hushcount.mechanisms.base import Claim
+from hushcount.mechanisms.base import Claim, ShapeT
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
 from hushcount.mechanisms.hierarchy.residuals import BY_LEVEL, NoisyLevel, NoisyLevels, conservative_tree
 from hushcount.mechanisms.hierarchy.together import MOST_EVENTS, Comparisons, Together, together
@@ -20,10 +21,10 @@ from hushcount.mechanisms.hierarchy.totals import LACKING, NEAR, at_once, picked
 from hushcount.mechanisms.hierarchy.tree import TreeMechanism
 from hushcount.mechanisms.histograms.gaussian import gaussian_charge, histogram_for
 from hushcount.noise.bits import Bits
-from hushcount.noise.gaussian import Distribution
+from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.privacy import LARGEST_COUNT, Budget
 from hushcount.releases.tree import TreeRelease
-from hushcount.releases.trees.nodes import AllNodes, Tops, TreeRows
+from hushcount.releases.trees.nodes import AllNodes, Tops, TreeError, TreeRows
 from hushcount.shapes import NodeCounts, Public
 
 if TYPE_CHECKING:
@@ -32,7 +33,60 @@ if TYPE_CHECKING:
 TREE = "tree"
 
 
-class NodeRelease(TreeMechanism[NodeCounts]):
+class EveryNode(TreeMechanism[ShapeT]):
+    """A mechanism with noise on the count of every node; what is published becomes a tree or a table.
+
+    Residuals are a function of what is published. What changes together with one unit is counted in `moved`.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("height", "moved")
+    noise: Distribution
+
+    def __init__(
+        self, budget: Budget, public: Public, threshold: int | None = None, by_level: bool = False
+    ) -> None:
+        self.by_level = by_level
+        super().__init__(budget, public, threshold)
+
+    @property
+    def row(self) -> Budget:
+        """The whole budget: what changes together with one user is counted in `moved`."""
+        return self.budget
+
+    @abstractmethod
+    def noisy_levels(self, shape: ShapeT, bits: Bits) -> NoisyLevels:
+        """Return what is published of all levels, with the floor `self.floor`."""
+
+    @abstractmethod
+    def error(self) -> TreeError:
+        """Return how far totals may lie from the truth."""
+
+    @property
+    def floor(self) -> int:
+        """What is taken from counts for lower estimates: in a table by level no node takes from another."""
+        return LARGEST_COUNT if self.by_level else 0
+
+    def parameters(self) -> dict[str, int | float | str]:
+        """Return the noise, how many numbers change together, and which table is made."""
+        known: dict[str, int | float | str] = {"noise": noise_words(self.noise)}
+        if self.public.unit.rows > 1:
+            known["max_keys"] = self.public.unit.rows
+        if self.budget.rho is not None:
+            known["rho"] = self.budget.rho
+        return {**known, "moved": self.needed("moved"), "table": BY_LEVEL if self.by_level else TREE}
+
+    def forecast(self) -> KeyForecast:
+        """Return which counts will reach the threshold, the same at all levels."""
+        return KeyForecast(self.threshold, self.noise.tail, self.noise.tail)
+
+    def draw(self, shape: ShapeT, bits: Bits) -> TreeRelease:
+        """Publish the numbers that reach the threshold."""
+        counted = cast("NodeCounts", shape)
+        rows = conservative_tree(counted.hierarchy, self.noisy_levels(shape, bits), self.threshold)
+        return self.tree(rows, counted.hierarchy, counted.unit, self.error())
+
+
+class NodeRelease(EveryNode[NodeCounts]):
     """Noisy numbers of users of all nodes that reach the threshold; of them a tree, or a table by level.
 
     Theorem: (epsilon, delta)-DP.
@@ -43,6 +97,7 @@ class NodeRelease(TreeMechanism[NodeCounts]):
     Proof: docs/proofs/hierarchy/users.md, section 2. Checked by: tests/privacy/test_hierarchy_users.py
     """
 
+    noise: DiscreteGaussian
     name = "hierarchy-users"
     gaussian = True
     accepts = (NodeCounts,)
@@ -58,18 +113,6 @@ class NodeRelease(TreeMechanism[NodeCounts]):
             "the leaf of a row is a function of its key",
         ),
     )
-    needs = ("height", "moved")
-
-    def __init__(
-        self, budget: Budget, public: Public, threshold: int | None = None, by_level: bool = False
-    ) -> None:
-        self.by_level = by_level
-        super().__init__(budget, public, threshold)
-
-    @property
-    def row(self) -> Budget:
-        """The whole budget: what changes together with one user is counted in `moved`."""
-        return self.budget
 
     def calibrate(self) -> None:
         """Set the noise, and the threshold: not below the smallest private one."""
@@ -86,44 +129,27 @@ class NodeRelease(TreeMechanism[NodeCounts]):
         """Return the curve of the noise, and the probability that an isolated node is published."""
         return gaussian_charge(self.noise, self.needed("moved"), self.threshold - 1)
 
-    def parameters(self) -> dict[str, int | float | str]:
-        """Return the noise, how many numbers change together, and which table is made."""
-        known: dict[str, int | float | str] = {"noise": noise_words(self.noise)}
-        if self.public.unit.rows > 1:
-            known["max_keys"] = self.public.unit.rows
-        if self.budget.rho is not None:
-            known["rho"] = self.budget.rho
-        return {**known, "moved": self.needed("moved"), "table": BY_LEVEL if self.by_level else TREE}
+    def error(self) -> NodeError:
+        """Return how far totals may lie from the truth."""
+        return NodeError(self.noise, self.threshold, self.by_level, self.height, self.public.max_events)
 
-    def forecast(self) -> KeyForecast:
-        """Return which numbers of users will reach the threshold, the same at all levels."""
-        return KeyForecast(self.threshold, self.noise.tail, self.noise.tail)
-
-    def draw(self, shape: NodeCounts, bits: Bits) -> TreeRelease:
-        """Publish the numbers that reach the threshold; memory grows with what is published only."""
-        levels = self._noisy_levels(shape, bits)
-        rows = conservative_tree(shape.hierarchy, levels, self.threshold)
-        error = NodeError(self.noise, self.threshold, self.by_level, self.height, self.public.max_events)
-        return self.tree(rows, shape.hierarchy, shape.unit, error)
-
-    def _noisy_levels(self, shape: NodeCounts, bits: Bits) -> NoisyLevels:
-        """Return the noisy numbers of all levels; in a table by level nothing is taken from an ancestor."""
+    def noisy_levels(self, shape: NodeCounts, bits: Bits) -> NoisyLevels:
+        """Return the noisy numbers that reach the threshold; memory grows with these only."""
         hierarchy, height = shape.hierarchy, self.height
         nodes: list[list[pa.Array]] = [[pa.array([], hierarchy.leaf_type)] for _ in range(height + 1)]
         counts: list[list[Counts]] = [[np.zeros(0, np.int64)] for _ in range(height + 1)]
-        for level, leaves, users in _Sums(height).complete(shape.batches()):
+        for level, leaves, users in NodeSums(height).complete(shape.batches()):
             noisy = users + self.noise.sample(len(users), bits)
             published = noisy >= self.threshold
             nodes[level].append(hierarchy.nodes(leaves.filter(pa.array(published)), level))
             counts[level].append(noisy[published])
-        floor = LARGEST_COUNT if self.by_level else 0
         below = zip(map(pa.concat_arrays, nodes[1:]), map(np.concatenate, counts[1:]), strict=True)
         total = int(np.concatenate(counts[0]).sum())
-        return NoisyLevels(total, tuple(NoisyLevel(*level, floor) for level in below))
+        return NoisyLevels(total, tuple(NoisyLevel(*level, self.floor) for level in below))
 
 
 @dataclass(slots=True)
-class _Sums:
+class NodeSums:
     """Numbers of users of the nodes that sorted leaves walk through, complete once their last leaf is past.
 
     `last` is the leaf before the next batch, and `waiting` are the numbers of the nodes above it so far.

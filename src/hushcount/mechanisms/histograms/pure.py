@@ -16,7 +16,7 @@ from hushcount.mechanisms.base import UNIT_UPDATES, Claim, Mechanism, ShapeT
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
 from hushcount.mechanisms.intervals import EstimateError, between
 from hushcount.noise.bits import Bits
-from hushcount.noise.extremes import all_draws, largest_draws, uniforms, wanted_above
+from hushcount.noise.extremes import all_draws, largest_draws, other_places, wanted_above
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.privacy import Budget
 from hushcount.releases.release import Release
@@ -228,17 +228,7 @@ def _unseen(
         every = np.setdiff1d(np.arange(size, dtype=np.uint64), seen)
         return (every, *all_draws(count, epsilon, bits))
     values, tags = largest_draws(count, epsilon, rows, bits)
-    return _others(size, seen, len(values), bits), values, tags
-
-
-def _others(size: int, seen: Places, count: int, bits: Bits) -> Places:
-    """`count` different places that are not seen: every list of them is equally likely."""
-    found = seen
-    while len(found) < len(seen) + count:
-        more = np.concatenate((found, uniforms(size, len(seen) + count - len(found), bits)))
-        _, first = np.unique(more, return_index=True)
-        found = more[np.sort(first)]
-    return found[len(seen) :]
+    return other_places(size, seen, len(values), bits), values, tags
 
 
 def _first(values: Counts, tags: Words, rows: int, bits: Bits) -> Counts:

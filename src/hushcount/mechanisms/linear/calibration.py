@@ -50,6 +50,8 @@ def gaussian_divergence(depth: int, sigma: float, epsilon: float, weights: int =
     >>> round(1e6 * gaussian_divergence(1, 4.225, 1.0), 4), round(1e6 * gaussian_divergence(1, 4.231, 1.0), 4)
     (1.0187, 0.9993)
     """
+    if weights > LARGEST_WEIGHT:
+        raise ParameterError(f"max_weight must be at most {LARGEST_WEIGHT} for CountSketch, got {weights}.")
     total = DiscreteGaussian(sigma * math.sqrt(depth))
     square = Fraction(sigma) ** 2
     least = [
@@ -76,10 +78,6 @@ def gaussian_sigma(depth: int, epsilon: float, delta: float, max_weight: int = 1
     >>> round(gaussian_sigma(1, 1.0, 1e-6), 2)
     4.23
     """
-    if max_weight > LARGEST_WEIGHT:
-        raise ParameterError(
-            f"max_weight must be at most {LARGEST_WEIGHT} for CountSketch, got {max_weight}."
-        )
     low, high = LEAST_SIGMA, LEAST_SIGMA
     while gaussian_divergence(depth, high, epsilon, max_weight) > delta:
         low, high = high, 2 * high
@@ -115,6 +113,12 @@ class Envelope:
     threshold: int  # published are estimates above it
     beta: float
     distribution: Distribution
+    max_weight: int | None = None  # of an event; 1 if nothing is said
+
+    @property
+    def weight(self) -> int:
+        """The most that one event changes a count by."""
+        return self.max_weight or 1
 
     @property
     def reach(self) -> int:
@@ -130,43 +134,55 @@ class Envelope:
 
 
 @lru_cache(maxsize=64)
-def plan_envelope(kind: str, max_events: int, counters: int, budget: Budget) -> Envelope:
-    """Return the shallowest size that publishes nearly as small counts as any, as wide as the counters."""
+def plan_envelope(kind: str, max_events: int, counters: int, budget: Budget, max_weight: int = 1) -> Envelope:
+    """Return the shallowest size that publishes nearly as small counts as any, as wide as the counters.
+
+    With weights of at most `max_weight`, `max_events` bounds the sum of all, whatever their signs.
+    """
     width = min(max(1 << (counters - 1).bit_length(), 256), LARGEST_WIDTH)
     plans = []
     for depth in _depths(kind):
-        beta, cell = _cells(kind, depth, max_events, budget)
+        beta, cell = _cells((kind, depth, max_weight), max_events, budget)
         if row_failure(kind, depth, beta / max_events) > LEAST_ROW:
-            plans.append(envelope_of((kind, depth, width), (max_events, counters), beta, cell))
+            size = kind, depth, width
+            plans.append(envelope_of(size, (max_events, counters), beta, cell, max_weight))
     least = min(plan.reach for plan in plans)
     return next(plan for plan in plans if plan.reach <= NEAR * least)
 
 
-def _cells(kind: str, depth: int, max_events: int, budget: Budget) -> tuple[float, Distribution]:
-    """Return beta, and the noise of a cell: Gaussian noise takes half of delta, or what its rho leaves."""
+def _cells(changed: tuple[str, int, int], max_events: int, budget: Budget) -> tuple[float, Distribution]:
+    """Return beta, and the noise of a cell: Gaussian noise takes half of delta, or what its rho leaves.
+
+    `changed` are the kind, the number of rows, and the most that one event changes a cell of each by.
+    """
+    kind, depth, weight = changed
     if budget.rho is None:
         spent = 0.0 if kind == COUNT_MIN else budget.delta / 2
         beta = envelope_beta(max_events, budget.epsilon, budget.delta - spent)
-        return beta, cell_noise(kind, depth, 1, budget.epsilon, spent)
+        return beta, cell_noise(kind, depth, weight, budget.epsilon, spent)
     if kind == COUNT_MIN:
         raise ParameterError(NOT_GAUSSIAN.format("count-min-envelope"))
 
     def calibrated(sigma: float) -> tuple[float, Distribution] | None:
-        left = budget.delta * (1 - SAFETY) - gaussian_divergence(depth, sigma, budget.epsilon)
+        left = budget.delta * (1 - SAFETY) - gaussian_divergence(depth, sigma, budget.epsilon, weight)
         return (left, DiscreteGaussian(sigma)) if left > 0 else None
 
-    left, cell = first_raised(budget, max(zcdp_sigma(budget.rho, depth), LEAST_SIGMA), calibrated)
+    left, cell = first_raised(budget, max(zcdp_sigma(budget.rho, depth * weight**2), LEAST_SIGMA), calibrated)
     return _above(left - fingerprint_failure(max_events), max_events), cell
 
 
 def envelope_of(
-    size: tuple[str, int, int], stream: tuple[int, int], beta: float, cell: Distribution
+    size: tuple[str, int, int],
+    stream: tuple[int, int],
+    beta: float,
+    cell: Distribution,
+    max_weight: int = 1,
 ) -> Envelope:
     """Return the lowest threshold of one depth and width, over the ways to split the failure of a row."""
     max_events, counters = stream
-    empty = Envelope(*size, 0, 0, 0, beta, cell)
+    empty = Envelope(*size, 0, 0, 0, beta, cell, max_weight if max_weight > 1 else None)
     collisions, noise = envelope_bounds(empty, max_events, beta / max_events)
-    threshold = max_events // counters + 1 + collisions + noise
+    threshold = max_events // counters + max_weight + collisions + noise
     return replace(empty, collisions=collisions, noise=noise, threshold=threshold)
 
 

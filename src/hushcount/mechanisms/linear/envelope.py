@@ -14,7 +14,7 @@ from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH
 from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.base import Claim, Mechanism, check_calibrated, keep
 from hushcount.mechanisms.forecast import KeyForecast, noise_words
-from hushcount.mechanisms.intervals import KeyIntervals, lies_between
+from hushcount.mechanisms.intervals import KeyIntervals, interval_sentences
 from hushcount.mechanisms.linear.calibration import (
     Envelope,
     envelope_bounds,
@@ -30,6 +30,10 @@ from hushcount.releases.release import Release
 from hushcount.shapes import TrackedCells
 
 WAY_OUT = 'use mechanism="floor", or hc.top with this mechanism and max_events'
+HEAVY_ADVICE = (
+    "Counters take no weights; exact counts (exact=True) do, and publish smaller counts where they can be"
+    " made."
+)
 BELOW_ZERO = "They assume that no key was deleted more often than it was added."
 
 
@@ -40,21 +44,22 @@ class _ErrorEnvelope(Mechanism[TrackedCells, Release]):
     sketch = "tracked"
     way_out = WAY_OUT
     needs = ("max_events", "parts")
+    weighted = True
     kind: ClassVar[str]
 
     def calibrate(self) -> None:
         """Set the size of the sketch and the threshold."""
         self.longest, counters = self.needed("max_events"), self.needed("parts")
-        self.asked = (self.kind, self.longest, counters, self.budget)
+        self.asked = (self.kind, self.longest, counters, self.budget, self.public.unit.weight)
         self.plan = plan_envelope(*self.asked)
 
     def finer_charge(self) -> Charge:
         """Return the curve of the cells, and the probability that a key shows which is in no table."""
-        cell, depth = self.plan.distribution, self.plan.depth
+        cell, depth, weight = self.plan.distribution, self.plan.depth, self.plan.weight
         curve: Curve = (
-            Response(cell.exact_epsilon, depth)
+            Response(cell.exact_epsilon * weight, depth)
             if isinstance(cell, DiscreteLaplace)
-            else Normal(cell.exact_sigma**2, depth)
+            else Normal(cell.exact_sigma**2, depth * weight**2)
         )
         return Charge(probability_above(self.plan.beta + fingerprint_failure(self.longest)), (curve,))
 
@@ -85,6 +90,7 @@ class _ErrorEnvelope(Mechanism[TrackedCells, Release]):
         check_calibrated("counters", shape.parts, self.needed("parts"))
         check_calibrated("depth", hashing.depth, plan.depth)
         check_calibrated("width", hashing.width, plan.width)
+        super().check_sizes(shape)
         if shape.events > self.longest:
             raise DataError(
                 f"The sketch holds more than max_events = {self.longest} events, so nothing was released;"
@@ -116,9 +122,10 @@ class CountMinEnvelope(_ErrorEnvelope):
 
     Theorem: (epsilon, delta)-DP for streams of at most max_events additions and deletions.
     Neighbours: add or remove one event.
-    Assumes: a public length bound; a fresh hash key; unit weights; tracked are all keys added more
-        than max_events / counters times.
-    Parameters: DLap(epsilon / depth) on each cell; threshold calibration.plan_envelope.
+    Assumes: a public bound on the sum of all weights, whatever their signs; a fresh hash key; one event has a
+        weight of at most W, 1 unless the unit says more; tracked are all keys to which more than
+        max_events / counters was added.
+    Parameters: DLap(epsilon / (depth W)) on each cell; threshold calibration.plan_envelope.
     Proof: docs/proofs/linear/cells.md, section 3. Checked by: tests/privacy/test_linear.py
     """
 
@@ -141,8 +148,9 @@ class CountSketchEnvelope(_ErrorEnvelope):
 
     Theorem: (epsilon, delta)-DP for streams of at most max_events additions and deletions.
     Neighbours: add or remove one event.
-    Assumes: a public length bound; a fresh hash key; unit weights; tracked are all keys added more
-        than max_events / counters times.
+    Assumes: a public bound on the sum of all weights, whatever their signs; a fresh hash key; one event has a
+        weight of at most W, 1 unless the unit says more; tracked are all keys to which more than
+        max_events / counters was added.
     Parameters: discrete Gaussian noise at (epsilon, delta / 2), or of the stated rho; threshold
         calibration.plan_envelope.
     Proof: docs/proofs/linear/cells.md, section 3. Checked by: tests/privacy/test_linear.py
@@ -157,18 +165,25 @@ class CountSketchEnvelope(_ErrorEnvelope):
 ENVELOPES = {each.name: each.kind for each in (CountMinEnvelope, CountSketchEnvelope)}
 
 
-def explain_envelope(kind: str, max_events: int, counters: int, budget: Budget) -> tuple[str, ...]:
+def explain_envelope(
+    kind: str, max_events: int, counters: int, budget: Budget, max_weight: int = 1
+) -> tuple[str, ...]:
     """Compare the error envelope with the floor release in words, from public numbers only."""
-    plan = plan_envelope(kind, check_count("max_events", max_events), counters, budget)
+    plan = plan_envelope(kind, check_count("max_events", max_events), counters, budget, max_weight)
+    reached = (
+        f"The error envelope publishes keys with a count of about {plan.reach} or more:"
+        f" {max_events // counters} for keys that are not tracked, {plan.collisions} for collisions,"
+        f" the rest for the noise of {plan.depth} rows."
+    )
+    if max_weight > 1:
+        return reached, HEAVY_ADVICE
     floor = max_events // counters + thresholds.floor_threshold(budget.epsilon, budget.delta)
     worse = plan.reach > floor
     verdict = "worse" if worse else "no worse"
     cells = plan.depth * plan.width
     advice = ("Choose the envelope only for deletions, which counters cannot follow.",) if worse else ()
     return (
-        f"The error envelope publishes keys with a count of about {plan.reach} or more:"
-        f" {max_events // counters} for keys that are not tracked, {plan.collisions} for collisions,"
-        f" the rest for the noise of {plan.depth} rows.",
+        reached,
         f"mechanism floor publishes counts of about {floor} or more, so the envelope is {verdict} here;"
         f" it also keeps {cells} cells beside the counters.",
         *advice,
@@ -205,10 +220,31 @@ class EnvelopeError(KeyIntervals):
             return max(below + plan.centre, 0), max(plan.distribution.least_tail(row) - 1 - plan.centre, 0)
         return max(below, 0), max(below, 0)
 
+    def interval(self, confidence: float) -> tuple[int, int]:
+        """Return the widths for one key; below with half of the failure, for rows are selected."""
+        failure = 1 - confidence
+        return self.bounds(failure / 2, 1)[0], self.bounds(failure, 1)[1]
+
+    def full_from(self, confidence: float) -> int:
+        """Return the smallest count whose lower end is above one that is published half of the time."""
+        return self.plan.reach + self.interval(confidence)[0] + 1
+
+    def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts]:
+        """Return the ends of published rows: close to the threshold the lower one is what is certain.
+
+        Proof: docs/proofs/intervals.md, section 6.
+        """
+        below, above = self.interval(confidence)
+        certain = self.max_events // self.candidates + self.plan.weight + 1
+        lower = np.where(
+            counts < self.full_from(confidence), np.minimum(counts - below, certain), counts - below
+        )
+        return np.maximum(lower, 0), np.maximum(counts + above, 0)
+
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """Say what the bounds are made of."""
         return (
-            lies_between(confidence, *self.interval(confidence)),
+            *interval_sentences(confidence, *self.interval(confidence), self.full_from(confidence)),
             "The bounds hold for every stream of at most max_events events, so they are wide.",
             *((BELOW_ZERO,) if self.plan.kind == COUNT_MIN else ()),
         )

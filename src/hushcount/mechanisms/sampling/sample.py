@@ -18,7 +18,7 @@ from hushcount.mechanisms.sampling.distribution import SampleDistribution
 from hushcount.mechanisms.sampling.filter import draw_published, draw_values
 from hushcount.mechanisms.sampling.rows import SampleRows, keys_grid, values_grid, walkable
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
-from hushcount.privacy import Budget, Guarantee, PrivacyUnit, check_count, unwarned
+from hushcount.privacy import USER, Budget, Guarantee, PrivacyUnit, check_count, unwarned
 from hushcount.releases.accuracy import RELIABLE
 from hushcount.releases.key_list import KeyList
 from hushcount.releases.release import Release
@@ -84,7 +84,8 @@ class Sampling(Mechanism[CountsShape, Released]):
         """Return the guarantee of a release, for all keys of a unit together."""
         own, keys = super().guarantee(unit, **parameters), self.public.unit.rows
         if keys == 1:
-            return own
+            one = ("one user changes one count by 1", *own.assumptions[1:])
+            return replace(own, assumptions=one) if unit == USER else own
         shares = {"max_keys": keys, "key_epsilon": self.each.epsilon, "key_delta": self.each.delta}
         return replace(
             own,

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from hushcount.privacy import check_confidence
-from hushcount.releases.accuracy import Counted, ErrorModel, NoCounts
-from hushcount.releases.key_list import KeyList
+from hushcount.releases.accuracy import Counted, ErrorModel
+from hushcount.releases.key_list import KeyList, NoCounts
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.other import NoisyTotal, TwoSided
 from hushcount.releases.release import Release

@@ -49,6 +49,7 @@ _BUDGET = ("budget",)
 _COUNTED: dict[str, Kind] = {"candidates": "count?", "left_out": "whole?", "added": "whole"}
 _PUBLISHED: dict[str, Kind] = {**_COUNTED, "threshold": "whole??", "least": "whole??"}
 _GEOMETRIC: dict[str, Kind] = {"budget": _BUDGET, "offset": "whole", "max_events": "count?"}
+_NODES: dict[str, Kind] = {"threshold": "count", "by_level": "flag"}
 _TESTED: dict[str, Kind] = {"height": "count??", "max_events": "count??"}
 _BOUNDS = dict.fromkeys(("below", "above", "simultaneous_below", "simultaneous_above"), "whole?")
 # What was stated at one confidence, of tables and of trees.
@@ -75,8 +76,22 @@ _TABLES = {
         "mechanisms.histograms.correlated:CorrelatedError", noise=("gaussian-sum",), **_PUBLISHED
     ),
     "shards": _row("mechanisms.counters.shards:ShardError", budget=_BUDGET, floors="wholes", apart="flag"),
+    "key-shards": _row(
+        "mechanisms.counters.key_shards:KeyShardError",
+        noise=NOISES,
+        floors="wholes",
+        candidates="count",
+        threshold="count",
+    ),
     "pure": _row(
         "mechanisms.histograms.pure:PureError", noise=NOISES, **_COUNTED, units="count", domain=DOMAINS
+    ),
+    "reduced": _row(
+        "mechanisms.histograms.reduced:ReducedError",
+        noise=NOISES,
+        **_COUNTED,
+        threshold="count",
+        units="count",
     ),
     "truncated-geometric": _row(
         "mechanisms.histograms.truncated_geometric:TruncatedGeometricError", **_GEOMETRIC
@@ -103,20 +118,20 @@ _TABLES = {
         asked="floats??",
         cuts="floats??",
     ),
-    "no-counts": _row("releases.accuracy:NoCounts", said="texts"),
+    "no-counts": _row("releases.key_list:NoCounts", said="texts"),
     "sum": _row("releases.added:AddedError", parties="releases"),
     "stated": _STATED,
 }
 # Error models of trees.
 _TREES = {
     "totals": _row("mechanisms.hierarchy.totals:TotalError", noise=NOISES, threshold="count", **_TESTED),
-    "nodes": _row(
-        "mechanisms.hierarchy.users:NodeError",
-        noise=NOISES,
-        threshold="count",
-        by_level="flag",
-        **_TESTED,
-        nodes="count??",
+    "nodes": _row("mechanisms.hierarchy.users:NodeError", noise=NOISES, **_NODES, **_TESTED, nodes="count??"),
+    "known-nodes": _row(
+        "mechanisms.hierarchy.known:KnownError",
+        noise=("discrete-laplace",),
+        **_NODES,
+        height="count",
+        nodes="count",
     ),
     "levels": _row(
         "mechanisms.hierarchy.level_error:LevelError",
@@ -151,6 +166,7 @@ _PARTS = {
         threshold="whole",
         beta="float",
         distribution=NOISES,
+        max_weight="count??",
     ),
     "laplace-levels": _row("mechanisms.hierarchy.levels:LaplaceLevels", rate="float"),
     "gaussian-levels": _row("mechanisms.hierarchy.levels:GaussianLevels", sigma="float"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hushcount.files.atomic import Outputs
-from hushcount.releases.accuracy import SanitisedError, threshold_of
+from hushcount.releases.accuracy import SanitisedError, ShardedError, threshold_of
 from hushcount.releases.views.icicle import check_plot, icicle
 from hushcount.releases.views.report_markup import Markup, element, trusted
 
@@ -233,6 +233,8 @@ def smallest_published(release: Release) -> int | None:
         return None
     if release.guarantee.unit.relation is not None:  # of local reports, the floor is the threshold
         return release.floor
+    if isinstance(release.error, ShardedError):
+        return max(release.error.least_published, 1)
     least = threshold_of(release)  # none where the largest are published, whatever they are
     return None if least is None else max(least, 1)
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import sha256
-from importlib import resources
 
 from hushcount.files.atomic import Outputs
 from hushcount.releases.key_list import KeyList
@@ -18,7 +15,7 @@ from hushcount.releases.release import Release
 from hushcount.releases.stored.documents import content_plain, json_of
 from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views import plots, report_facts, report_tree, report_words
-from hushcount.releases.views.report_markup import Markup, element, in_script, joined, trusted
+from hushcount.releases.views.report_markup import Markup, document, element, in_script, joined
 from hushcount.releases.views.report_table import ROWS, other_foot, table_of
 from hushcount.releases.views.report_words import Reported
 from hushcount.releases.views.words import empty_sentences
@@ -36,36 +33,13 @@ def prepare_report(release: Reported, path: str | os.PathLike[str], outputs: Out
 
 def report_of(release: Reported, written: datetime | None = None) -> str:
     """Return the report as HTML; `written` is its date, by default now."""
-    style, script = _file("report.css"), _file("report.js")
-    rules = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     title = report_words.title(release)
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=rules),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="generator", content="hushcount"),
-        element("title", f"{title}: {_kind(release)}"),
-        element("style", trusted(style)),
+    return document(
+        f"{title}: {_kind(release)}",
+        "",
+        *_sections(release, title, written or datetime.now(UTC)),
+        data=element("script", in_script(_block(release)), type="application/json", id="release"),
     )
-    body = element(
-        "body",
-        element("main", *_sections(release, title, written or datetime.now(UTC))),
-        element("script", in_script(_block(release)), type="application/json", id="release"),
-        element("script", trusted(script)),
-    )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
-
-
-def _file(name: str) -> str:
-    """Return a file that is part of every report."""
-    return resources.files(__package__).joinpath("report_assets", name).read_text("utf-8")
-
-
-def _digest(text: str) -> str:
-    """Return the digest by which the page allows its own style and script, and no other."""
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def _block(release: Reported) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import Outputs, PathLike, check_writable, written_with
 from hushcount.releases.views.icicle import check_plot
-from hushcount.releases.writers import check_output
+from hushcount.releases.writers import Form, check_output
 
 if TYPE_CHECKING:
     from hushcount.releases.release import Release
@@ -30,7 +30,7 @@ def check_files(output: PathLike | None, plot: PathLike | None, report: PathLike
     for path, check in ((output, check_output), (plot, check_plot), (report, check_report)):
         if path is not None:
             check(path)
-            for each in written_with(path):
+            for each in written_with(Form.of(path)):
                 check_writable(each)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable
+from hashlib import sha256
 from html import escape
+from importlib import resources
 
 from hushcount.releases.views.tables import visible
 
@@ -81,3 +84,45 @@ def number(value: str | float) -> str:
     ('12.5', '3', '0.33')
     """
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def document(title: str, more_style: str, *main: Markup, data: Markup | None = None) -> str:
+    """Return a page that needs nothing else and may load nothing.
+
+    Parameters
+    ----------
+    title : str
+        Its title.
+    more_style : str
+        Rules of its own, after those of all pages.
+    *main : Markup
+        What it shows.
+    data : Markup, optional
+        The block for programs, which the script of a release reads; without one there is no script.
+    """
+    style, script = _file("report.css") + more_style, _file("report.js")
+    allowed = "'none'" if data is None else f"'{_digest(script)}'"
+    rules = f"default-src 'none'; style-src '{_digest(style)}'; script-src {allowed}"
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=rules),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content="hushcount"),
+        element("title", title),
+        element("style", trusted(style)),
+    )
+    scripts = () if data is None else (data, element("script", trusted(script)))
+    body = element("body", element("main", *main), *scripts)
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _file(name: str) -> str:
+    """Return a file that is part of every report."""
+    return resources.files(__package__).joinpath("report_assets", name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    """Return the digest by which the page allows its own style and script, and no other."""
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

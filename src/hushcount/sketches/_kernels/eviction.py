@@ -35,6 +35,7 @@ from hushcount.sketches._kernels.table import (
     CLOCK_BITS,
     END,
     FLOOR,
+    GONE,
     LENGTH_BITS,
     LENGTH_MASK,
     ODD,
@@ -127,38 +128,77 @@ def comes_before(table: Any, place: Any, other: Any) -> Any:
     return (left & LENGTH_MASK) < (right & LENGTH_MASK)
 
 
-@kernel
-def hash_order(hashes: Any) -> Any:
-    """Return the order of evenly spread hashes: one pass deals them to as many buckets as there are hashes.
+def scratch_size(counters: int) -> int:
+    """Return how many words of 32 bits it takes to sort so many keys (see `split`).
 
-    Buckets then hold about one hash each, so that sorting neighbours takes few steps. Hashes that are not
-    spread, as in a forged file, are sorted by comparisons.
+    A table keeps them: memory that is asked for anew at every decrement would cost more than the sorting.
     """
-    size = hashes.size
+    return 7 * counters + 3
+
+
+@inlined
+def split(scratch: Any, size: Any) -> Any:
+    """Return room for hashes, for sorted hashes, for sorted places, and for where each bucket starts."""
+    words = scratch[: 4 * size].view(np.uint64)
+    return words[:size], words[size:], scratch[4 * size : 5 * size], scratch[5 * size :]
+
+
+@kernel
+def by_hash(places: Any, scratch: Any) -> Any:
+    """Return the hashes that `scratch` begins with in order, and their places.
+
+    Evenly spread hashes are dealt to as many buckets in one pass. Buckets then hold about one hash each, so
+    that sorting neighbours takes few steps. Hashes that are not spread, as in a forged file, are sorted by
+    digits. Equal hashes stay in the order in which they came. No function of numpy is called: those for
+    sorting make a compiled kernel slow to load.
+    """
+    size = places.size
+    hashes, dealt, dealt_places, starts = split(scratch, size)
     bits = 1
     while 1 << bits < size:
         bits += 1
     shift = _U(64 - bits)
-    starts = np.zeros((1 << bits) + 1, np.int64)
+    starts[: (1 << bits) + 1] = 0
     for index in range(size):
-        starts[(hashes[index] >> shift) + _ONE] += 1
-    if starts.max() > CROWDED:
-        return np.argsort(hashes)
+        starts[(hashes[index] >> shift) + _ONE] += np.uint32(1)
     for bucket in range(1 << bits):
+        if starts[bucket + 1] > CROWDED:
+            order = digit_order(hashes)
+            return hashes[order], places[order]
         starts[bucket + 1] += starts[bucket]
-    order = np.empty(size, np.int64)
-    dealt = np.empty(size, np.uint64)
     for index in range(size):
         bucket = hashes[index] >> shift
         at = starts[bucket]
-        starts[bucket] = at + 1
-        dealt[at], order[at] = hashes[index], index
+        starts[bucket] = at + np.uint32(1)
+        dealt[at], dealt_places[at] = hashes[index], places[index]
     for index in range(1, size):
-        at, first, place = index, dealt[index], order[index]
+        at, first, place = index, dealt[index], dealt_places[index]
         while at > 0 and dealt[at - 1] > first:
-            dealt[at], order[at] = dealt[at - 1], order[at - 1]
+            dealt[at], dealt_places[at] = dealt[at - 1], dealt_places[at - 1]
             at -= 1
-        dealt[at], order[at] = first, place
+        dealt[at], dealt_places[at] = first, place
+    return dealt, dealt_places
+
+
+@kernel
+def digit_order(hashes: Any) -> Any:
+    """Return the order of any words: a radix sort of six passes of 11 bits, stable."""
+    order = np.empty(hashes.size, np.int64)
+    dealt = np.empty(hashes.size, np.int64)
+    for index in range(hashes.size):
+        order[index] = index
+    for step in range(6):
+        shift = _U(11 * step)
+        starts = np.zeros(2049, np.int64)
+        for index in range(hashes.size):
+            starts[((hashes[index] >> shift) & _U(2047)) + _ONE] += 1
+        for digit in range(2048):
+            starts[digit + 1] += starts[digit]
+        for index in range(hashes.size):
+            digit = (hashes[order[index]] >> shift) & _U(2047)
+            dealt[starts[digit]] = order[index]
+            starts[digit] += 1
+        order, dealt = dealt, order
     return order
 
 
@@ -166,23 +206,24 @@ def hash_order(hashes: Any) -> Any:
 def line_up(table: Any) -> Any:
     """Sort the stack of the floor by hash, the first on top; byte strings of equal hash by their bytes."""
     stack = table.state[FLOOR] & (WINDOW - _ONE)
-    places = table.stacks[stack, : table.tops[stack]].copy()
-    hashes = np.empty(places.size, np.uint64)
-    for index in range(places.size):
-        if index + AHEAD < places.size:
+    size = table.tops[stack]
+    places = table.stacks[stack, :size]
+    hashes = split(table.scratch, size)[0]
+    for index in range(size):
+        if index + AHEAD < size:
             prefetch(table.rows, _U(places[index + AHEAD]))
         hashes[index] = order_of(table, table.rows[places[index]])
-    order = hash_order(hashes)
-    for index in range(places.size):
+    hashes, sorted_places = by_hash(places, table.scratch)
+    for index in range(size):
         at = index
-        place = places[order[index]]
-        while at > 0 and hashes[order[at - 1]] == hashes[order[index]]:
-            other = table.stacks[stack, places.size - at]
+        place = sorted_places[index]
+        while at > 0 and hashes[at - 1] == hashes[index]:
+            other = places[size - at]
             if not comes_before(table, _U(place), _U(other)):
                 break
-            table.stacks[stack, places.size - at - 1] = other
+            places[size - at - 1] = other
             at -= 1
-        table.stacks[stack, places.size - at - 1] = place
+        places[size - at - 1] = place
 
 
 @kernel
@@ -192,6 +233,35 @@ def decrement(table: Any) -> Any:
     if table.state[FLOOR] == table.state[END]:
         open_window(table, table.state[FLOOR])
     line_up(table)
+
+
+@kernel
+def smallest(table: Any) -> Any:
+    """Return the smallest count of all keys."""
+    least = _U(0xFFFFFFFFFFFFFFFF)
+    for bucket in range(table.rows.size >> 3):
+        for index in range(4):
+            word = table.rows[(bucket << 3) + index + 4]
+            if word > GONE:
+                least = min(least, word)
+    return least >> CLOCK_BITS
+
+
+@kernel
+def lower(table: Any, most: Any) -> Any:
+    """Decrement every counter, none of which is zero: once, or up to `most` times. Return how often.
+
+    Within the window a counter may be zero after every step. Once no counter is left in the window, all steps
+    up to where the smallest counter becomes zero are one: those between would find none.
+    """
+    state = table.state
+    if most == 1 or state[FLOOR] + _ONE < state[END]:
+        decrement(table)
+        return _ONE
+    steps = min(most, smallest(table) - state[FLOOR])
+    open_window(table, state[FLOOR] + steps)
+    line_up(table)
+    return steps
 
 
 @inlined
@@ -207,4 +277,6 @@ def pop_zero(table: Any) -> Any:
         place = _U(table.stacks[stack, top])
         found = table.rows[place | _FOUR] >> CLOCK_BITS == floor
     table.tops[stack] = top
+    if top >= AHEAD:
+        foresee_next(table, stack, top)
     return place, found

@@ -55,8 +55,11 @@ def component_spans(data: Any, offsets: Any, height: Any) -> Any:
 
 
 @kernel
-def update_levels(tables: Any, leaves: Any, shifts: Any) -> Any:
-    """Count the node of every leaf at every level; row i of `tables` belongs to the level of shifts[i]."""
+def update_levels(tables: Any, leaves: Any, times: Any, shifts: Any) -> Any:
+    """Count the node of every leaf at every level; row i of `tables` belongs to the level of shifts[i].
+
+    A leaf counts for as many consecutive events as `times` says, for 1 if there are no times.
+    """
     nodes = np.empty(BLOCK_OF_LEAVES, np.uint64)
     for start in range(0, leaves.size, BLOCK_OF_LEAVES):
         count = min(BLOCK_OF_LEAVES, leaves.size - start)
@@ -71,5 +74,6 @@ def update_levels(tables: Any, leaves: Any, shifts: Any) -> Any:
                 tables.state[level],
                 tables.refs[level],
                 tables.arena[level],
+                tables.scratch[level],
             )
-            update_integers(table, nodes[:count])
+            update_integers(table, nodes[:count], times[start : start + count])

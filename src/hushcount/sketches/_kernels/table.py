@@ -59,7 +59,7 @@ GRAIN = _U(15)
 
 
 class TableArrays(NamedTuple):
-    """The arrays of one table; `refs` and `arena` hold byte strings and are empty for integers."""
+    """The arrays of one table: `refs` and `arena` for byte strings, `scratch` for Misra-Gries to sort in."""
 
     rows: Any
     passed: Any
@@ -68,6 +68,7 @@ class TableArrays(NamedTuple):
     state: Any
     refs: Any
     arena: Any
+    scratch: Any
 
 
 @inlined
@@ -81,6 +82,7 @@ def borrowed(table: Any) -> Any:
         borrow(table.state),
         borrow(table.refs),
         borrow(table.arena),
+        borrow(table.scratch),
     )
 
 
@@ -291,4 +293,6 @@ def compact(table: Any, arena: Any) -> Any:
             table.refs[slot] = (top << LENGTH_BITS) | length
             top += (length + GRAIN) & ~GRAIN
     table.state[TOP] = top
-    return TableArrays(table.rows, table.passed, table.stacks, table.tops, table.state, table.refs, arena)
+    return TableArrays(
+        table.rows, table.passed, table.stacks, table.tops, table.state, table.refs, arena, table.scratch
+    )

@@ -1,8 +1,11 @@
-"""Batches of keys into a counter table; single keys looked up, and restored from a file.
+"""Batches of keys into a counter table; single keys looked up.
 
 Keys are taken in blocks of 128. A first loop hashes them all and asks for their buckets, a second counts them
 one after the other, in the order of the stream: by then their cache lines have arrived. The order must not
 change, because it decides which key is evicted.
+
+Several consecutive events of a key are counted in one step, which leaves the table as one after the other
+would: once the key has its counter, the others raise it, and only the last has to be placed and timed.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 from hushcount.compiled._kernels.hashing import hash_bytes, mix
 from hushcount.compiled._kernels.intrinsics import borrow, prefetch
 from hushcount.compiled.kernel import inlined, kernel
-from hushcount.sketches._kernels.eviction import decrement, line_up, open_window, pop, pop_zero, push
+from hushcount.sketches._kernels.eviction import lower, open_window, pop, pop_zero, push
 from hushcount.sketches._kernels.table import (
     BLOCK,
     CLOCK,
@@ -74,21 +77,26 @@ def restart_clock(table: Any) -> Any:
 
 
 @inlined
-def replace(table: Any, key: Any, place: Any, clock: Any, item: Any) -> Any:
-    """Put a key that is not tracked into its free slot, if the rule gives it a counter."""
+def replace(table: Any, found: Any, clock: Any, item: Any, count: Any) -> Any:
+    """Put a key that is not tracked into its free slot, if the rule gives it a counter.
+
+    `found` is the key with the slot, and `count` how many events it stands for.
+    """
     state = table.state
     rows = table.rows
-    count = _ONE
+    key, place = found
     ref = _U(0)
     if state[USED] == state[COUNTERS]:
         if state[RULE] == MISRA_GRIES:
-            evicted, found = pop_zero(table)
-            if not found:
-                decrement(table)
-                return
+            evicted, is_zero = pop_zero(table)
+            while not is_zero:
+                count -= lower(table, count)
+                if count == 0:
+                    return
+                evicted, is_zero = pop_zero(table)
         else:
             evicted = pop(table)
-        count = state[FLOOR] + _ONE
+        count += state[FLOOR]
         if table.refs.size:
             ref = table.refs[slot_of(evicted)]
         vacate(table, evicted)
@@ -125,8 +133,27 @@ def advance(table: Any, keys: Any, buckets: Any, count: Any, items: Any) -> Any:
         else:
             if place >> _THREE != buckets[index]:
                 mark_passed(table, buckets[index], place)
-            replace(table, key, place, clock, item)
+            replace(table, (key, place), clock, item, _ONE)
     table.state[CLOCK] = clock
+
+
+@kernel
+def advance_by(table: Any, keys: Any, buckets: Any, times: Any, items: Any) -> Any:
+    """Count a block of keys, each for as many consecutive events as `times` says, at least one."""
+    data, starts, lengths = items
+    for index in range(times.size):
+        table.state[CLOCK] += _ONE
+        clock = table.state[CLOCK]
+        item = (data, starts[index], lengths[index])
+        place, found = search(table, keys[index], buckets[index], item)
+        if found:
+            reached = (table.rows[place | _FOUR] >> CLOCK_BITS) + times[index]
+            table.rows[place | _FOUR] = (reached << CLOCK_BITS) | clock
+            if reached < table.state[END]:
+                push(table, reached, place)
+        else:
+            mark_passed(table, buckets[index], place)
+            replace(table, (keys[index], place), clock, item, times[index])
 
 
 @inlined
@@ -163,8 +190,8 @@ def prepare(table: Any) -> Any:
 
 
 @kernel
-def update_integers(table: Any, values: Any) -> Any:
-    """Count 64-bit keys in their order."""
+def update_integers(table: Any, values: Any, times: Any) -> Any:
+    """Count 64-bit keys in their order, each for as many events as `times` says; none are all ones."""
     table = borrowed(table)
     keys = np.empty(BLOCK, np.uint64)
     buckets = np.empty(BLOCK, np.uint64)
@@ -177,16 +204,22 @@ def update_integers(table: Any, values: Any) -> Any:
             keys[index] = values[start + index] ^ table.state[KEY]
             buckets[index] = bucket_of(table, mix(keys[index], table.state[ODD]))
             prefetch(table.rows, buckets[index] << _THREE)
-        advance(table, borrow(keys), borrow(buckets), count, (borrow(data), borrow(nothing), borrow(nothing)))
+        items = (borrow(data), borrow(nothing), borrow(nothing))
+        if times.size:
+            advance_by(table, borrow(keys), borrow(buckets), borrow(times[start : start + count]), items)
+        else:
+            advance(table, borrow(keys), borrow(buckets), count, items)
 
 
 @kernel
-def update_bytes(table: Any, data: Any, begins: Any, ends: Any, first: Any) -> Any:
+def update_bytes(table: Any, data: Any, spans: Any, times: Any, first: Any) -> Any:
     """Count the byte strings data[begins[i] : ends[i]] in their order from number `first` on.
 
-    Return how many of them have been counted: all, or as many as the arena has room for if all are new.
+    `spans` are begins and ends, and `times` how many events each stands for; none are all ones. Return how
+    many strings have been counted: all, or as many as the arena has room for if all are new.
     """
     table = borrowed(table)
+    begins, ends = spans
     keys = np.empty(BLOCK, np.uint64)
     buckets = np.empty(BLOCK, np.uint64)
     starts = np.empty(BLOCK, np.uint64)
@@ -206,7 +239,11 @@ def update_bytes(table: Any, data: Any, begins: Any, ends: Any, first: Any) -> A
             return start
         if table.refs.size > IN_CACHE:
             foresee(table, keys, buckets, count)
-        advance(table, borrow(keys), borrow(buckets), count, (borrow(data), borrow(starts), borrow(lengths)))
+        items = (borrow(data), borrow(starts), borrow(lengths))
+        if times.size:
+            advance_by(table, borrow(keys), borrow(buckets), borrow(times[start : start + count]), items)
+        else:
+            advance(table, borrow(keys), borrow(buckets), count, items)
     return begins.size
 
 
@@ -231,38 +268,3 @@ def lookup(table: Any, keys: Any, data: Any, offsets: Any) -> Any:
         if found:
             counts[index] = table.rows[place | _FOUR] >> CLOCK_BITS
     return counts
-
-
-@kernel
-def insert(table: Any, key: Any, count: Any, item: Any) -> Any:
-    """Put a key with its count into a table that has room and does not hold it."""
-    home = home_of(table, key)
-    place, _ = search(table, key, home, item)
-    mark_passed(table, home, place)
-    table.state[USED] += _ONE
-    table.state[CLOCK] = (table.state[CLOCK] + _ONE) & LAST_TIME
-    table.rows[place] = key
-    table.rows[place | _FOUR] = (count << CLOCK_BITS) | table.state[CLOCK]
-    if table.refs.size:
-        keep_bytes(table, place, _U(0), item)
-
-
-@kernel
-def close_restore(table: Any) -> Any:
-    """Open the window at the floor of the rule, if the restored keys take all counters."""
-    if table.state[USED] == table.state[COUNTERS]:
-        if table.state[RULE] == MISRA_GRIES:
-            open_window(table, table.state[FLOOR])
-            line_up(table)
-        else:
-            words, _ = collect(table, _U(0xFFFFFFFFFFFFFFFF))
-            open_window(table, words.min() >> CLOCK_BITS)
-
-
-@kernel
-def restore(table: Any, keys: Any, data: Any, offsets: Any, counts: Any) -> Any:
-    """Put keys and counts into an empty table, least recently updated first."""
-    for index in range(keys.size):
-        item = (data, _U(offsets[index]), _U(offsets[index + 1]) - _U(offsets[index]))
-        insert(table, keys[index], counts[index], item)
-    close_restore(table)

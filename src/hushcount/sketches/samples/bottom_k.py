@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.compiled.arrays import Counts, Floats
-from hushcount.errors import DataError, NotProvedError, ParameterError
+from hushcount.errors import NotProvedError, ParameterError
 from hushcount.files.container import Contents
 from hushcount.keys.arrays import from_kernel
 from hushcount.keys.memory import Data
@@ -17,7 +17,8 @@ from hushcount.privacy import check_count, check_number
 from hushcount.secure import fresh_key
 from hushcount.shapes import Public
 from hushcount.shapes.samples import BottomKeys
-from hushcount.sketches.base import TOO_MANY, SavedSketch, alone
+from hushcount.sketches.base import SavedSketch, alone
+from hushcount.sketches.coded.batch import PreparedKeys
 from hushcount.sketches.held import Held, array_of, check_id, need
 from hushcount.sketches.merged import check_alike, check_apart
 from hushcount.sketches.samples.drawing import (
@@ -27,7 +28,7 @@ from hushcount.sketches.samples.drawing import (
     key_hashes,
     unit_floats,
 )
-from hushcount.sketches.table import LARGEST_TOTAL, PreparedKeys
+from hushcount.sketches.several import check_room
 
 LARGEST_POWER = 2.0
 
@@ -93,8 +94,7 @@ class BottomK(SavedSketch):
             Keys of one type. Nulls are ignored.
         """
         batch = PreparedKeys.of(keys, self._key_type)
-        if self._total + batch.rows > LARGEST_TOTAL:
-            raise DataError(TOO_MANY)
+        check_room(self._total, batch.rows)
         if batch.kind is None:
             return
         self._key_type = batch.kind

@@ -27,6 +27,7 @@ from hushcount.secure import fresh_key
 from hushcount.shapes import Histogram, Public
 from hushcount.shapes.samples import SampledCounts, SamplingScheme
 from hushcount.sketches.base import SavedSketch, alone
+from hushcount.sketches.coded.batch import PreparedKeys
 from hushcount.sketches.exact import Exact
 from hushcount.sketches.held import Held, array_of, check_id, need
 from hushcount.sketches.samples.drawing import (
@@ -36,7 +37,6 @@ from hushcount.sketches.samples.drawing import (
     key_hashes,
     unit_floats,
 )
-from hushcount.sketches.table import PreparedKeys
 
 # Schemes by the name in the header of a file; each takes what its `fields` returned.
 SCHEMES: Registry[Callable[..., SamplingScheme]] = Registry(

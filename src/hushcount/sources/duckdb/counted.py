@@ -50,9 +50,12 @@ def counted_keys(
 ) -> Iterator[tuple[pa.Array, Counts]]:
     """Yield keys and counts, in no particular order; `tell(batch)` is called for each batch read.
 
-    Keys beside their weights are counted by the sum of these, if it is above 0.
+    Keys beside their weights are counted by the sum of these, if it is above 0; so are keys that a database
+    has counted.
     """
-    weighed = isinstance(source, WeighedSource)
+    grouped = source.grouped()
+    weighed = isinstance(source, WeighedSource) or grouped is not None
+    source = grouped or source
     query = "SELECT key, count(*) AS keys FROM rows GROUP BY key"
     if weighed:
         query = f"SELECT key, {SUM} AS keys FROM rows GROUP BY key {ABOVE}"
@@ -100,7 +103,9 @@ def counted_leaves(
     `leaves` maps keys to their leaves without nulls, of type `kind`: whole numbers or bytes, which sort by
     value and as unsigned bytes. Keys beside their weights it maps to pairs of weight and leaf.
     """
-    weighed = isinstance(source, WeighedSource)
+    grouped = source.grouped()
+    weighed = isinstance(source, WeighedSource) or grouped is not None
+    source = grouped or source
 
     def record(batch: Batch) -> pa.RecordBatch:
         found = leaves(batch.keys)
@@ -111,9 +116,13 @@ def counted_leaves(
         yield rows.column("leaf").cast(kind), rows.column("leaves").to_numpy()
 
 
-def counted_users(paths: Source, kind: pa.DataType) -> Iterator[pa.RecordBatch]:
-    """Yield leaf, known and users, sorted by leaf, of a source whose keys are structs of leaf and known."""
-    query = "SELECT leaf, known, count(*) AS users FROM rows GROUP BY leaf, known ORDER BY leaf, known"
+def counted_users(paths: Source, kind: pa.DataType, several: bool = False) -> Iterator[pa.RecordBatch]:
+    """Yield leaf, known and users, sorted by leaf, of a source whose keys are structs of leaf and known.
+
+    Keys that stand for several events say so by a third field, `times`.
+    """
+    users = "CAST(sum(times) AS BIGINT)" if several else "count(*)"
+    query = f"SELECT leaf, known, {users} AS users FROM rows GROUP BY leaf, known ORDER BY leaf, known"
 
     def record(batch: Batch) -> pa.RecordBatch:
         return pa.RecordBatch.from_struct_array(batch.keys)
@@ -129,24 +138,42 @@ class RowsByHash(WrappedSource):
     The order in which a query engine returns rows may change when one row goes, or from run to run. The hash
     of a key under a secret drawn for this source is a total order in which no other row has a part: without
     one row, all others come in the same order as before. Equal keys cannot be told apart, so their order does
-    not matter.
+    not matter: a database that can counts them, and what is sorted are keys with their numbers of events.
     """
 
     source: Source
     secret: str = field(default_factory=lambda: fresh_key().hex(), repr=False)
 
+    @property
+    def _grouped(self) -> Source | None:
+        """Equal keys together with their numbers, if a database counts them."""
+        return self.source.grouped() if self.columns.weight is None else None
+
+    @property
+    def several(self) -> bool:
+        """Whether keys have numbers of events beside them."""
+        return self.columns.weight is not None or self._grouped is not None
+
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Yield the keys sorted, after the first `skip_rows` of them; rows with a null are left out."""
-        query = f"SELECT key FROM rows ORDER BY {keyed_hash(self.secret, 'key')}, key"
+        beside = ", weight" if self.several else ""
+        query = f"SELECT key{beside} FROM rows ORDER BY {keyed_hash(self.secret, 'key')}, key"
 
         def record(batch: Batch) -> pa.RecordBatch:
-            return pa.record_batch({"key": stored(batch.keys)})
+            if not beside:
+                return pa.record_batch({"key": stored(batch.keys)})
+            pairs = {"key": stored(batch.keys.field("key")), "weight": batch.keys.field("weight")}
+            return pa.record_batch(pairs)
 
-        for rows in OutOfCore(query, *SORT_FAILURES).batches(self.source, record):
-            keys = rows.column("key").cast(self.columns.counted_type).slice(skip_rows)
+        source = self._grouped or self.source
+        for rows in OutOfCore(query, *SORT_FAILURES, SMALL_MEMORY).batches(source, record):
+            some = rows.slice(skip_rows)
             skip_rows = max(skip_rows - rows.num_rows, 0)
-            if len(keys):
-                yield Batch(keys, len(keys), 0)
+            if some.num_rows:
+                keys = some.column("key").cast(self.columns.counted_type)
+                pairs = [some.column("weight"), keys] if beside else []
+                batch = pa.StructArray.from_arrays(pairs, ["weight", "key"]) if beside else keys
+                yield Batch(batch, len(keys), 0)
 
 
 class KeptSets:

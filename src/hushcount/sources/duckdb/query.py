@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import identity
 from hushcount.files.fingerprint import digest
-from hushcount.sources.formats.files import without_cycles
 from hushcount.sources.formats.inputs import RegularFile, Stamp, file_input
+from hushcount.sources.formats.paths import without_cycles
 from hushcount.sources.formats.registry import FORMATS, ending_format
 from hushcount.stores.duckdb import literal
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 
@@ -17,33 +18,43 @@ from hushcount.privacy import RESULT_ROW, PrivacyUnit
 from hushcount.secure import fresh_key
 from hushcount.sources.duckdb.out_of_core import interrupt
 from hushcount.sources.duckdb.query import MISSING, CheckedQuery, checked_query
-from hushcount.sources.formats.inputs import last_changes
+from hushcount.sources.formats.inputs import RegularFile, Stamp, last_changes
 from hushcount.sources.formats.registry import Names, Piece, after
 from hushcount.sources.open import MemorySource
 from hushcount.sources.read_ahead import read_ahead
-from hushcount.sources.source import Batch, Source, keyed
-from hushcount.stores.duckdb import ROWS, connect, identifier, keyed_hash, literal, record_batches
+from hushcount.sources.source import Batch, Source, keyed, unit_note
+from hushcount.stores.duckdb import ROWS, attach, connect, identifier, keyed_hash, literal, record_batches
 
 ORDER_KEY = "order_key"
 MIXED = {"hash": "mixed"}  # checkpoints of earlier versions lack it, and go on in their own order
 # Seconds for DuckDB to end a query that was interrupted, and to remove what it put on disk.
 QUERY_PATIENCE = 10.0
-UNIT_NOTE = "The unit is one row of the SQL result."
 
 
-def open_sql(query: str, columns: KeyColumns, state: Mapping[str, str] | None) -> SqlSource:
-    """Check a query without running it; `state` of an earlier run gives the same order again."""
+def open_sql(
+    query: str, columns: KeyColumns, state: Mapping[str, str] | None, database: str | None = None
+) -> SqlSource:
+    """Check a query without running it; `state` of an earlier run gives the same order again.
+
+    Its tables are those of `database`, a DuckDB file, if one is given.
+    """
     order_key = (state or {}).get(ORDER_KEY) or fresh_key().hex()
     if not set(order_key) <= set("0123456789abcdef"):
         raise ParameterError("state must hold the order key of an earlier run.")
     _check_select(query)
     with connect() as connection:
+        attach(connection, database)
         question = attempt(query_failure, checked_query, connection, query)
         rows = attempt(query_failure, connection.sql, question.text)
         schema = attempt(query_failure, lambda: rows.limit(0).to_arrow_table().schema)
-    columns = columns.within(schema.names, "the SQL result")
+        columns = columns.within(rows.columns, "the SQL result")  # of Arrow's, no two have the same name
     columns = columns.typed(schema.field(name).type for name in columns.names)
-    return SqlSource(question, columns, order_key, mixed=state is None or MIXED.items() <= state.items())
+    if database is not None:
+        names = [name for name in (database, f"{database}.wal") if os.path.exists(name)]
+        files = tuple(RegularFile(name, name, Stamp.of(name)) for name in names)
+        question = replace(question, files=files + question.files)
+    mixed = state is None or MIXED.items() <= state.items()
+    return SqlSource(question, columns, order_key, mixed, database)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +70,7 @@ class SqlSource(Source):
     columns: KeyColumns = field()  # it takes the place of the property of a source, which is no default
     order_key: str
     mixed: bool = True
+    database: str | None = None
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -85,7 +97,7 @@ class SqlSource(Source):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the unit is, and what happens to nulls."""
-        return (UNIT_NOTE, *self.columns.notes)
+        return (unit_note(RESULT_ROW), *self.columns.notes)
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Run the query; the sort spills to a private folder (0700) that is removed at the end."""
@@ -97,8 +109,9 @@ class SqlSource(Source):
     def _pieces(self, running: list[duckdb.DuckDBPyConnection]) -> Iterator[Piece]:
         with private_folder() as folder, connect(folder) as connection:
             running.append(connection)
+            attach(connection, self.database)
             rows = connection.sql(self.question.text)
-            order = keyed_hash(self.order_key, *rows.columns)
+            order = keyed_hash(self.order_key, *self.columns.ordering(rows.columns))
             if not self.mixed:
                 order = f"hash({literal(self.order_key)}, {', '.join(map(identifier, rows.columns))})"
             yield from _ordered_pieces(rows, self.columns.names, order)
@@ -111,13 +124,13 @@ def open_relation(relation: duckdb.DuckDBPyRelation, columns: KeyColumns) -> Mem
     columns = columns.within(relation.columns, "the SQL result")
     empty = attempt(query_failure, lambda: relation.limit(0).to_arrow_table())
     columns = columns.typed(empty.schema.field(name).type for name in columns.names)
-    order = keyed_hash(fresh_key().hex(), *relation.columns)
+    order = keyed_hash(fresh_key().hex(), *columns.ordering(relation.columns))
 
     def pieces() -> Iterator[Columns]:
         for piece in guarded(_ordered_pieces(relation, columns.names, order), query_failure):
             yield piece.columns or ()
 
-    return MemorySource(InMemory(columns, pieces), RESULT_ROW, (UNIT_NOTE,))
+    return MemorySource(InMemory(columns, pieces), RESULT_ROW, (unit_note(RESULT_ROW),))
 
 
 def _ordered_pieces(rows: duckdb.DuckDBPyRelation, names: Names, order: str) -> Iterator[Piece]:

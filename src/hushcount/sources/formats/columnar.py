@@ -20,7 +20,7 @@ from hushcount.errors import DataError
 from hushcount.keys.buffers import checked_slices
 from hushcount.keys.memory import BATCH_ROWS
 from hushcount.keys.plain import is_text
-from hushcount.sources.formats.inputs import Input
+from hushcount.sources.formats.inputs import Input, RegularFile
 from hushcount.sources.formats.registry import ARROW_FILE, Names, Piece
 
 # Bytes to which the buffers of one compressed batch may expand together.
@@ -44,7 +44,7 @@ class ArrowReader:
         """Names and types of the columns."""
         head = file.head()
         if head.startswith(ARROW_FILE):
-            with pa.OSFile(file.location) as raw, ipc.open_file(raw) as opened:
+            with _raw(file) as raw, ipc.open_file(raw) as opened:
                 return opened.schema
         return ipc.read_schema(pa.BufferReader(head))
 
@@ -60,8 +60,7 @@ class ArrowReader:
 
 def _file_pieces(file: Input, names: Names, options: ipc.IpcReadOptions) -> Iterator[Piece]:
     size = file.size or 0
-    # The file is read, not mapped: one that is cut short meanwhile would end the program by SIGBUS.
-    with pa.OSFile(file.location) as raw, ipc.open_file(raw, options=options) as opened:
+    with _raw(file) as raw, ipc.open_file(raw, options=options) as opened:
         _check_file(raw, file.name)
         count = opened.num_record_batches
         for index in range(count):
@@ -186,8 +185,12 @@ class _Table:
 READ_BUFFER = 1 << 20
 # Plain text takes at least four bytes per value (its length): fewer means dictionary pages.
 DICTIONARY_BYTES = 3.0
+WITH_DICTIONARY = 12.0  # together with its share of the dictionary
 # Batches of longer keys have fewer rows, down to a sixteenth.
 BATCH_BYTES = 4 << 20
+CODED_ROWS = (
+    1 << 20
+)  # of text behind a dictionary: four bytes each, and the more rows the fewer keys for each
 
 
 class ParquetReader:
@@ -201,11 +204,16 @@ class ParquetReader:
 
     def schema(self, file: Input) -> pa.Schema:
         """Names and types of the columns."""
-        return parquet.read_schema(file.location)
+        with _raw(file) as raw:
+            return parquet.read_schema(raw)
 
     def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
         """Yield batches of rows; row groups that are skipped whole are not read."""
-        opened, length = _opened(file.location, names)
+        with _raw(file) as raw:
+            yield from self._pieces(file, raw, names, skip)
+
+    def _pieces(self, file: Input, raw: pa.NativeFile, names: Names, skip: int) -> Iterator[Piece]:
+        opened, length = _opened(raw, names)
         with opened:
             metadata = opened.metadata
             first, done = _first_group(metadata, skip)
@@ -220,34 +228,54 @@ class ParquetReader:
                 raise DataError(f"{file.name} has another number of rows than it states.")
 
 
-def _opened(path: str | None, names: Names) -> tuple[parquet.ParquetFile, int]:
+def _raw(file: Input) -> pa.NativeFile:
+    """Open a file for reading anywhere; what arrives by a pipe has been copied to a file."""
+    assert isinstance(file, RegularFile)
+    return file.raw()
+
+
+def _opened(raw: pa.NativeFile, names: Names) -> tuple[parquet.ParquetFile, int]:
     """Open a file, and say how many rows to read at a time."""
-    opened = parquet.ParquetFile(path, pre_buffer=False, buffer_size=READ_BUFFER)
-    bytes_per_value = {name: _bytes_per_value(opened, name) for name in names}
-    length = int(BATCH_BYTES / max(sum(bytes_per_value.values()), 1.0))
+    opened = parquet.ParquetFile(raw, pre_buffer=False, buffer_size=READ_BUFFER)
+    sizes = {name: _bytes_per_value(opened, name) for name in names}
+    length = int(BATCH_BYTES / max(sum(whole for whole, _ in sizes.values()), 1.0))
     length = max(BATCH_ROWS // 16, min(BATCH_ROWS, length))
     kinds, metadata = opened.schema_arrow, opened.metadata
     shared = [name for name in names if is_text(kinds.field(name).type)]
-    shared = [name for name in shared if bytes_per_value[name] <= DICTIONARY_BYTES]
+    shared = [name for name in shared if _is_coded(*sizes[name])]
     if not shared:
         return opened, length
     opened.close()
+    if len(shared) == len(names) == 1:
+        length = CODED_ROWS
     return parquet.ParquetFile(
-        path, metadata=metadata, read_dictionary=shared, pre_buffer=False, buffer_size=READ_BUFFER
+        raw, metadata=metadata, read_dictionary=shared, pre_buffer=False, buffer_size=READ_BUFFER
     ), length
 
 
-def _bytes_per_value(opened: parquet.ParquetFile, name: str) -> float:
-    """Return how many bytes a value of a column takes in the first or the last row group, if it is larger."""
-    metadata, largest = opened.metadata, 0.0
+def _is_coded(whole: float, pages: float) -> bool:
+    """Return whether rows are codes of texts that occur several times each, by the bytes of a value."""
+    return whole <= DICTIONARY_BYTES or (pages <= DICTIONARY_BYTES and whole <= WITH_DICTIONARY)
+
+
+def _bytes_per_value(opened: parquet.ParquetFile, name: str) -> tuple[float, float]:
+    """Return how many bytes a value of a column takes in the first or the last row group, if it is larger.
+
+    The first number is of all that is stored, the second of the pages beside the dictionary, as compressed.
+    """
+    metadata, largest, pages = opened.metadata, 0.0, 0.0
     paths = [metadata.schema.column(index).path for index in range(metadata.num_columns)]
     ends = {0, metadata.num_row_groups - 1} if metadata.num_rows and name in paths else set()
     for group in ends:
         # Asked for a damaged chunk, pyarrow would end the process; made to read from it, it raises.
         if next(opened.iter_batches(1, row_groups=[group], columns=[name]), None) is not None:
             chunk = metadata.row_group(group).column(paths.index(name))
-            largest = max(largest, chunk.total_uncompressed_size / max(chunk.num_values, 1))
-    return largest
+            values, start = max(chunk.num_values, 1), chunk.dictionary_page_offset
+            largest = max(largest, chunk.total_uncompressed_size / values)
+            beside = 0 if start is None else chunk.data_page_offset - start
+            known = chunk.total_compressed_size - beside if beside > 0 else chunk.total_uncompressed_size
+            pages = max(pages, known / values)
+    return largest, pages
 
 
 def _first_group(metadata: parquet.FileMetaData, skip: int) -> tuple[int, int]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
 
 from hushcount.errors import DataError, HushcountError, ParameterError
-from hushcount.files.atomic import identity
 from hushcount.files.container import is_container
 from hushcount.files.failures import attempt, file_failure, guarded
-from hushcount.files.fingerprint import Fingerprint
+from hushcount.files.fingerprint import Fingerprint, digest
 from hushcount.files.leftovers import remove_leftovers
 from hushcount.keys.columns import KeyColumns
 from hushcount.sources.formats.inputs import (
@@ -27,7 +25,19 @@ from hushcount.sources.formats.inputs import (
     spooled,
     standard_input,
 )
-from hushcount.sources.formats.registry import ARROW_FILE, FORMATS, TABLE, Piece, Reader, after, ending_format
+from hushcount.sources.formats.objects import find_objects, is_address, open_object, shown_address
+from hushcount.sources.formats.partitions import PartitionedReader, partitions, partitions_of
+from hushcount.sources.formats.paths import find_names
+from hushcount.sources.formats.registry import (
+    ARROW_FILE,
+    FORMATS,
+    Piece,
+    Reader,
+    after,
+    ending_format,
+    format_of,
+    reader_of,
+)
 from hushcount.sources.read_ahead import read_ahead
 from hushcount.sources.source import Batch, Source, keyed
 
@@ -38,7 +48,9 @@ def open_files(path: str, format: str | None, columns: KeyColumns) -> FileSource
     """Open a path, folder, glob or "-"; the first file's columns are checked now, the others' in turn."""
     remove_leftovers(tempfile.gettempdir())
     files, format = find_inputs(path, format)  # noqa: A001
-    reader = FORMATS[format]()
+    reader = reader_of(format)
+    if any(partitions(file) for file in files):
+        reader = PartitionedReader(reader)
     if format == "jsonl" and not columns.names:
         raise ParameterError("column must be named for JSON lines.")
     if format == "lines":
@@ -70,7 +82,26 @@ class FileSource(Source):
         if len(files) < len(self.files):
             return ""
         question = [self.format, self.columns.names, self.columns.key_type, self.columns.user]
-        return str(Fingerprint.of([file.stamp.mark for file in files], question))
+        return str(Fingerprint.of([self._mark(file) for file in files], question))
+
+    def _mark(self, file: RegularFile) -> tuple[str, int]:
+        """Return the content of a file, with the values of its folders if they are read, and its time."""
+        content, modified = file.stamp.mark
+        read = [pair for pair in file.partitions if pair[0] in self.columns.names]
+        return (digest([content, read]) if read else content), modified
+
+    @property
+    def is_pipe(self) -> bool:
+        """Whether rows come from a pipe."""
+        return any(isinstance(file, Pipe) for file in self.files)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What happens to rows without a key, and to lines of logs that are malformed."""
+        if not format_of(self.format).drops:
+            return self.columns.notes
+        what = "are dropped" if self.columns.limit.on_bad == "drop" else "stop the run"
+        return (f"Lines that are not of the format {what}.", *self.columns.notes)
 
     @property
     def state(self) -> dict[str, str]:
@@ -81,8 +112,14 @@ class FileSource(Source):
     def inputs(self) -> tuple[str, ...]:
         """Paths of the files that are read; standard input may be one of them."""
         return tuple(
-            file.location if isinstance(file, RegularFile) else STANDARD_INPUT for file in self.files
+            file.location if isinstance(file, RegularFile) else STANDARD_INPUT
+            for file in self.files
+            if not isinstance(file, RegularFile) or file.is_local
         )
+
+    def by_code(self) -> Source:
+        """Return the same files, whose text may stay behind a dictionary."""
+        return replace(self, columns=self.columns.with_codes())
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Yield the keys in order, read ahead by one thread."""
@@ -107,6 +144,8 @@ class FileSource(Source):
                 self._check_same(file)
             pieces = self.reader.pieces(file, self.columns.names, skip)
             for piece in guarded(pieces, partial(_failure, file, self.reader.defect)):
+                if piece.malformed and self.columns.limit.on_bad == "fail":
+                    raise DataError(f'{file.name} has a line that is not of its format (on_bad="fail").')
                 skip = max(skip - piece.rows, 0)
                 yield replace(piece, bytes_read=before + piece.bytes_read)
             before += file.size or 0
@@ -146,17 +185,28 @@ def _fields(names: Sequence[str]) -> str:
 def find_inputs(path: str, format: str | None) -> tuple[list[Input], str]:  # noqa: A002
     """Return the inputs behind a path and their format."""
     if format is not None:
-        FORMATS.check(format)
+        format_of(format)
     if path == "-":
         if format is None:
             raise ParameterError(f"Standard input needs --format, one of {', '.join(FORMATS)}.")
         return [_prepared(standard_input(), format)], format
-    several, names = _names(path)
+    remote = is_address(path)
+    several, names, root = find_objects(path) if remote else find_names(path)
     format = format or _one_format(path, names)  # noqa: A001
-    if os.path.isdir(path):
+    if several and (remote or os.path.isdir(path)):
         names = [name for name in names if ending_format(name) == format] or names
-    inputs = [attempt(file_failure(name, "cannot be read"), _input, name, format) for name in names]
+    opened = (_prepared(open_object(name), format) if remote else _opened(name, format) for name in names)
+    inputs = [_partitioned(file, name[len(root) :]) for file, name in zip(opened, names, strict=True)]
     return _filled(path, inputs, format if several else None), format
+
+
+def _partitioned(file: Input, place: str) -> Input:
+    """Return the same input with the columns that its folders name."""
+    return replace(file, partitions=partitions_of(place)) if isinstance(file, RegularFile) else file
+
+
+def _opened(name: str, format: str) -> Input:  # noqa: A002
+    return attempt(file_failure(name, "cannot be read"), _input, name, format)
 
 
 def _input(name: str, format: str) -> Input:  # noqa: A002
@@ -175,65 +225,9 @@ def _prepared(file: Input, format: str) -> Input:  # noqa: A002
     return spooled(file) if seeks or (format == "jsonl" and file.location is None) else file
 
 
-def _names(path: str) -> tuple[bool, list[str]]:
-    """Return whether the path may stand for several files, and their names, each file once."""
-    if os.path.isdir(path):
-        names = attempt(file_failure(path, "cannot be read"), lambda: list(_below(path)))
-        if not names:
-            raise DataError(f"Folder {path} has no data files.")
-        return True, distinct(names)
-    if os.path.lexists(path):
-        return False, [path]
-    if glob.has_magic(path):
-        names = [name for name in without_cycles(glob.iglob(path, recursive=True)) if not os.path.isdir(name)]
-        if not names:
-            raise DataError(f"No file matches {path}.")
-        return True, distinct(names)
-    # A path inside a folder that may not be entered fails with its own reason.
-    attempt(file_failure(path, "cannot be read"), os.stat, path)
-    return False, [path]
-
-
-def distinct(names: Iterable[str]) -> list[str]:
-    """Return the names in order, of several links to one file only the first."""
-    first: dict[object, str] = {}
-    for name in sorted(names):
-        first.setdefault(identity(name), name)
-    return list(first.values())
-
-
-def without_cycles(names: Iterable[str]) -> Iterator[str]:
-    """Yield the names; raise if one leads through a link to a folder that holds the link."""
-    sound = {"", os.sep}
-    for name in names:
-        folder = os.path.dirname(name)
-        while folder not in sound:
-            if os.path.islink(folder) and _holds_itself(folder):
-                raise DataError(
-                    f"{folder} is a link to a folder above it, so files would count many times;"
-                    " remove the link or name the files otherwise."
-                )
-            sound.add(folder)
-            folder = os.path.dirname(folder)
-        yield name
-
-
-def _holds_itself(link: str) -> bool:
-    """Return whether a link leads to a folder in which it lies."""
-    target, place = os.path.realpath(link), os.path.realpath(os.path.dirname(link))
-    return os.path.commonpath((target, place)) == target
-
-
-def _below(folder: str) -> Iterator[str]:
-    def refuse(error: OSError) -> None:
-        raise error
-
-    for place, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = [name for name in folders if name[0] not in "._"]
-        yield from (os.path.join(place, name) for name in names if name[0] not in "._")
-
-
 def _one_format(path: str, names: Sequence[str]) -> str:
+    if is_address(path):  # what follows a question mark may be a signature
+        path, names = shown_address(path), [shown_address(name) for name in names]
     known = sorted({format for name in names if (format := ending_format(name)) is not None})  # noqa: A001
     if os.path.isdir(path) and len(known) > 1:  # notes beside the data
         known = [format for format in known if format != "lines"]  # noqa: A001
@@ -257,7 +251,7 @@ def _one_format(path: str, names: Sequence[str]) -> str:
 def _filled(path: str, inputs: list[Input], format_of_several: str | None) -> list[Input]:
     """Refuse empty files; empty parts of several text files are left out."""
     filled = [file for file in inputs if file.size != 0]
-    parts = format_of_several is not None and TABLE[format_of_several].streams
+    parts = format_of_several is not None and format_of(format_of_several).streams
     if not filled or (len(filled) < len(inputs) and not parts):
         empty = next(file.name for file in inputs if file.size == 0)
         raise DataError(f"{empty if len(inputs) == 1 or filled else path} is empty.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import shutil
 import stat
 import sys
@@ -24,6 +25,7 @@ from hushcount.sources.formats.registry import COMPRESSIONS
 HEAD = 1 << 20
 CHANGED = "changed "
 Position = Callable[[], int]
+Enough = Callable[[bytes], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +73,27 @@ def _rights(status: os.stat_result) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class RegularFile:
-    """A file on disk, maybe compressed; `copy` holds a temporary file that vanishes with it."""
+    """A file on disk, maybe compressed; `copy` holds a temporary file that vanishes with it.
+
+    `partitions` are the columns that its folders name, and their values.
+    """
 
     name: str
     location: str
     stamp: Stamp
     compression: str | None = None
     copy: object = None
+    partitions: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def size(self) -> int:
         """Bytes in all."""
         return self.stamp.size
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a file of this machine."""
+        return True
 
     def change(self) -> DataError | None:
         """Return what to say if the file is no longer what it was when it was opened, else None."""
@@ -96,15 +107,22 @@ class RegularFile:
         if (failure := self.change()) is not None:
             raise failure
 
-    def head(self) -> bytes:
+    def head(self, enough: Enough | None = None) -> bytes:
         """The first bytes, decompressed."""
         stream, _ = self.open()
         with stream:
             return bytes(stream.read(HEAD))
 
+    def raw(self) -> pa.NativeFile:
+        """Open for reading anywhere, as it is stored.
+
+        It is not mapped: a file that is cut short meanwhile would end the program by SIGBUS.
+        """
+        return pa.OSFile(self.location)
+
     def open(self) -> tuple[pa.NativeFile, Position]:
         """Open for reading from the start."""
-        raw = pa.OSFile(self.location)
+        raw = self.raw()
         stream = pa.CompressedInputStream(raw, self.compression) if self.compression else raw
         return stream, lambda: self.size if raw.closed else int(raw.tell())
 
@@ -133,9 +151,12 @@ class Pipe:
         if self.stream is not sys.stdin.buffer:
             self.stream.close()
 
-    def head(self) -> bytes:
-        """The first bytes, kept for `open`."""
-        while len(self.start) < HEAD and (block := self.stream.read(HEAD - len(self.start))):
+    def head(self, enough: Enough | None = None) -> bytes:
+        """The first bytes, kept for `open`; a pipe that says little is waited for until they are enough."""
+        while len(self.start) < HEAD and not (enough is not None and enough(self.start)):
+            block = _arrived(self.stream, HEAD - len(self.start))
+            if not block:
+                break
             self.start += block
         return self.start
 
@@ -153,7 +174,7 @@ def last_changes(files: Iterable[Input]) -> dict[str, str]:
 
     A file that was moved, copied or given other rights has another digest: only its content can be compared.
     """
-    known = [file for file in files if isinstance(file, RegularFile)]
+    known = [file for file in files if isinstance(file, RegularFile) and file.is_local]
     places = [(os.path.realpath(file.location), file.stamp.identity, file.stamp.rights) for file in known]
     return {
         CHANGED + digest(place): str(file.stamp.changed) for place, file in zip(places, known, strict=True)
@@ -172,9 +193,29 @@ class _Rejoined(io.RawIOBase):
         return True
 
     def read(self, size: int | None = -1, /) -> bytes:
-        block = self._start.read(size) or self._rest.read(-1 if size is None else size)
+        block = self._start.read(size) or _arrived(self._rest, -1 if size is None else size)
         self.consumed += len(block)
         return block
+
+
+def _arrived(stream: BinaryIO, size: int) -> bytes:
+    """Wait for bytes of a pipe, and return all that have come, at most `size`; nothing at the end.
+
+    So rows of a slow pipe are counted when they come, and those of a fast one in large blocks.
+    """
+    if size < 0 or not isinstance(stream, io.BufferedReader):
+        return stream.read(size)
+    block, more = stream.read1(size), select.poll()
+    try:
+        more.register(stream, select.POLLIN)
+    except io.UnsupportedOperation:  # the answer of a web server
+        return block
+    while 0 < len(block) < size and more.poll(0):
+        rest = stream.read1(size - len(block))
+        if not rest:
+            break
+        block += rest
+    return block
 
 
 def spooled(pipe: Pipe) -> RegularFile:

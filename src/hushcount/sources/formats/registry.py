@@ -21,11 +21,15 @@ ARROW_FILE = b"ARROW1"  # the first bytes of an Arrow file; a stream has others
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Columns of consecutive rows, or None for rows that were skipped unread."""
+    """Columns of consecutive rows, or None for rows that were skipped unread.
+
+    `malformed` says that a row is not of the format; such rows are null in all columns.
+    """
 
     columns: Sequence[pa.Array] | None
     rows: int
     bytes_read: int
+    malformed: bool = False
 
 
 class Reader(Protocol):
@@ -47,11 +51,15 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A row of the table: where the reader is, the endings of its files, whether they may be compressed."""
+    """A row of the table: where the reader is, and the endings of its files.
+
+    `streams` says whether they may be compressed, `drops` whether malformed rows are dropped one by one.
+    """
 
     reader: str
-    endings: tuple[str, ...]
+    endings: tuple[str, ...] = ()
     streams: bool = True
+    drops: bool = False
 
 
 TABLE = {
@@ -63,9 +71,28 @@ TABLE = {
     "arrow": Format(
         "hushcount.sources.formats.columnar:ArrowReader", (".arrow", ".feather", ".arrows"), streams=False
     ),
+    "combined": Format("hushcount.sources.formats.logs:CombinedLogReader", drops=True),
+    "common": Format("hushcount.sources.formats.logs:CommonLogReader", drops=True),
 }
+# A regular expression follows: "pattern:(?P<host>[0-9.]+) " is the format of lines that it cuts into columns.
+PATTERN = "pattern:"
+CUT = Format("hushcount.sources.formats.logs:PatternReader", drops=True)
 FORMATS: Registry[type[Reader]] = Registry("format", {name: row.reader for name, row in TABLE.items()})
 ENDINGS = {ending: name for name, row in TABLE.items() for ending in row.endings}
+
+
+def format_of(name: str) -> Format:
+    """Return what is known of a format, or raise."""
+    return CUT if name.startswith(PATTERN) else TABLE[FORMATS.check(name)]
+
+
+def reader_of(name: str) -> Reader:
+    """Return the reader of a format."""
+    if not name.startswith(PATTERN):
+        return FORMATS[name]()
+    from hushcount.sources.formats.logs import PatternReader
+
+    return PatternReader(name.removeprefix(PATTERN))
 
 
 def ending_format(name: str) -> str | None:
@@ -88,5 +115,5 @@ def after(pieces: Iterator[Piece], skip: int) -> Iterator[Piece]:
             skip -= piece.rows
         elif piece.columns is not None:
             columns = [column.slice(skip) for column in piece.columns] if skip else piece.columns
-            yield Piece(columns, piece.rows - skip, piece.bytes_read)
+            yield Piece(columns, piece.rows - skip, piece.bytes_read, piece.malformed)
             skip = 0

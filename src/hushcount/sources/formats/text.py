@@ -106,6 +106,17 @@ class AsFile(io.RawIOBase):
         return next(self._blocks, b"")
 
 
+def _told_apart(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield blocks of whole rows with an empty line after each, which is no row.
+
+    The parser hands on a block when it has read the next one, so rows of a slow pipe are handed on at once.
+    """
+    for block in blocks:
+        yield block
+        if block.endswith((b"\n", b"\r")):
+            yield b"\n"
+
+
 class CsvReader:
     """Delimited text with a header; an empty field without quotes is null, "NA" is text."""
 
@@ -114,7 +125,7 @@ class CsvReader:
 
     def schema(self, file: Input) -> pa.Schema:
         """The names of the header, as text."""
-        head = file.head()
+        head = file.head(self._has_header)
         if not head.strip():
             raise DataError(f"{file.name} is empty.")
         if len(head) == HEAD and not QuotedRows(self.delimiter)(head)[0]:
@@ -124,13 +135,21 @@ class CsvReader:
         names = next(row for row in rows if row)
         return pa.schema([(name, pa.string()) for name in names])
 
+    def _has_header(self, head: bytes) -> bool:
+        """Return whether the first row that is not empty has come whole."""
+        text = head.removeprefix(BYTE_ORDER_MARK).lstrip(b"\r\n")
+        return bool(text) and QuotedRows(self.delimiter)(text)[0] > 0
+
     def pieces(self, file: Input, names: Names, skip: int) -> Iterator[Piece]:
         """Yield one piece per block."""
         too_long = self.delimiter.join(TOO_LONG if name in names else "" for name in self.schema(file).names)
         stream, position = file.open()
         blocks = whole_rows(stream, QuotedRows(self.delimiter), f"{too_long}\n".encode())
         size = 2 * LONGEST_ROW + len(too_long)
-        with stream, self._opened(pa.PythonFile(AsFile(blocks), mode="r"), names, size) as opened:
+        with (
+            stream,
+            self._opened(pa.PythonFile(AsFile(_told_apart(blocks)), mode="r"), names, size) as opened,
+        ):
             for batch in opened:
                 columns = [batch.column(name) for name in names]
                 yield Piece(columns, batch.num_rows, position())

@@ -192,7 +192,8 @@ BAD = {
             "-o",
             "x.hc",
         ),
-        "The data have a key that is malformed for hierarchy ipv4/8 (--on-bad fail).\n",
+        "The data have a key that is malformed for hierarchy ipv4/8 (--on-bad fail)."
+        " An address is written alone: cut off a port (host:port), brackets and a zone first.\n",
     ),
 }
 

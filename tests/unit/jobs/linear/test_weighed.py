@@ -67,7 +67,7 @@ REFUSED = (
     " is proved for rows that count 1. "
 )
 CASES = {
-    "no exact": ({}, REFUSED + "Take exact=True, or publish an oracle."),
+    "no exact": ({}, REFUSED + "Take exact=True or an error envelope, or publish an oracle."),
     "other": (
         {"exact": True, "other": True},
         "other cannot be combined with weight: the total is that of single events.",
@@ -94,8 +94,8 @@ CASES = {
     "gaussian": (
         {"exact": True, "max_weight": 9, "mechanism": "gaussian"},
         "gaussian is proved for events that count 1 each; weights are proved for truncated-geometric,"
-        " laplace-threshold and laplace on exact counts, for samples of these, for offline trees and for"
-        " oracles.",
+        " laplace-threshold and laplace on exact counts, for samples of these, for offline trees, error"
+        " envelopes and oracles.",
     ),
 }
 
@@ -146,3 +146,58 @@ def test_the_command_line_names_options_and_its_files_verify(tmp_path, capsys):
         assert main([*words, "--output", str(tmp_path / name)]) == 0
         assert main(["verify", str(tmp_path / name)]) == 0
         assert "DOES NOT FOLLOW" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mechanism", ["count-min-envelope", "count-sketch-envelope"])
+def test_an_envelope_adds_up_weights_and_takes_deletions(mechanism, tmp_path):
+    """3,000 rows of 5 and 2,000 of 3, of which 1,900 are deleted again; the sums are what is published."""
+    keys = ["tea"] * 3000 + ["milk"] * 3900 + ["salt"] * 5
+    table = pa.table({"key": keys, "n": [5] * 3000 + [3] * 2000 + [-3] * 1900 + [5] * 5})
+    asked = {"mechanism": mechanism, "max_events": 30_000, "epsilon": 1.0, "delta": 1e-6}
+    release = hc.top(table, column="key", weight="n", max_weight=5, counters=64, **asked)
+    (row,) = release.table.to_pylist()
+    assert row["key"] == "tea"
+    assert row["lower"] <= 15_000 <= row["upper"]
+    assert release.guarantee.parameters["max_weight"] == 5
+    assert release.guarantee.assumptions[0].endswith("additions and deletions, each as often as it weighs")
+    path = tmp_path / "r.json"
+    release.write(path)
+    assert hc.read_release(path).table.equals(release.table)
+    assert hc.verify(path).holds
+    sketch = hc.tracked_sketch(
+        64, max_events=30_000, epsilon=1.0, delta=1e-6, mechanism=mechanism, max_weight=5
+    )
+    sketch.update(table["key"], weights=table["n"].to_numpy())
+    again = hc.load(sketch.to_bytes())
+    assert (again.total, again.unit.weight) == (sketch.total, 5) == (26_725, 5)
+    assert hc.release(again, **asked).table["key"].to_pylist() == ["tea"]
+
+
+def test_weights_beyond_the_bound_are_refused_by_a_sketch_and_cut_by_a_column():
+    sketch = hc.tracked_sketch(64, max_events=30_000, epsilon=1.0, delta=1e-6, max_weight=5)
+    with pytest.raises(hc.errors.HushcountError, match="weights"):
+        sketch.update(["tea"], weights=[6])
+    assert sketch.total == 0
+    with pytest.raises(hc.errors.ParameterError, match="max_weight must be at least 1, got 0"):
+        hc.tracked_sketch(64, max_events=30_000, epsilon=1.0, delta=1e-6, max_weight=0)
+
+
+def test_more_weight_than_the_bound_is_refused():
+    table = pa.table({"key": ["tea"] * 100, "n": [5] * 100})
+    asked = {"mechanism": "count-min-envelope", "max_events": 300, "epsilon": 5.0, "delta": 1e-3}
+    with pytest.raises(hc.errors.DataError, match="The data hold more than max_events = 300 events"):
+        hc.top(table, column="key", weight="n", max_weight=5, counters=4, **asked)
+
+
+@pytest.mark.parametrize("mechanism", ["count-min-envelope", "count-sketch-envelope"])
+def test_an_envelope_takes_rows_that_stand_for_several_events(mechanism):
+    """It raised a TypeError."""
+    table = pa.table({"key": ["tea", "milk", "tea"], "n": [9_000, 20, 6_000]})
+    asked = {"mechanism": mechanism, "max_events": 20_000, "counters": 64, "epsilon": 1.0, "delta": 1e-6}
+    (row,) = hc.top(table, column="key", times="n", **asked).table.to_pylist()
+    assert row["key"] == "tea"
+    assert row["lower"] <= 15_000 <= row["upper"]
+    one, other = (hc.tracked_sketch(8, max_events=10, epsilon=1.0, delta=1e-6) for _ in range(2))
+    one.update(["a", "b"], times=[3, 0])
+    other.update(["a"] * 3)
+    assert one.total == other.total == 3

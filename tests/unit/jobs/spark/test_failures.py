@@ -65,3 +65,15 @@ def test_other_failures_are_one_sentence():
         "The Spark job failed (RuntimeError), so nothing was released. Spark's log says more, maybe with raw"
         " data."
     )
+
+
+def test_workers_without_hushcount_are_told_apart():
+    def fail():
+        raise RuntimeError("a raw key ... ModuleNotFoundError: No module named 'hushcount'")
+
+    with pytest.raises(DataError) as error:
+        on_spark(fail)()
+    assert str(error.value) == (
+        "The workers of Spark use a Python without hushcount. Set the environment variable PYSPARK_PYTHON to"
+        " one that has it on every machine, before the session is made."
+    )

@@ -129,7 +129,8 @@ def test_keys_that_are_in_one_shard_each_lose_one_floor():
     assert result.accuracy().sentences[2] == (
         f"count leaves out what lies below the noisy floor of its shard, up to {result.floor}."
     )
-    assert release(DealtByKey([hc.SpaceSaving(counters=4)]), epsilon=1.0, delta=1e-6).error.apart
+    dealt = DealtByKey([hc.SpaceSaving(counters=4)])
+    assert release(dealt, epsilon=1.0, delta=1e-6, mechanism="shards").error.apart
     assert not release([hc.SpaceSaving(counters=4)], epsilon=1.0, delta=1e-6).error.apart
 
 
@@ -145,7 +146,12 @@ def test_intervals_of_keys_dealt_by_key_hold(epsilon, delta, confidence):
     named, together = [], []
     for _ in range(300):
         result = release(
-            DealtByKey(sketches), epsilon=epsilon, delta=delta, bits=bits, allow_large_delta=True
+            DealtByKey(sketches),
+            epsilon=epsilon,
+            delta=delta,
+            bits=bits,
+            allow_large_delta=True,
+            mechanism="shards",
         )
         below, above = result.error.interval(confidence)
         least, most = result.error.simultaneous(confidence)

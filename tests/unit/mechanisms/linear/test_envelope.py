@@ -189,9 +189,9 @@ def test_accuracy_is_stated(name: str) -> None:
     accuracy = published(sketch, name).accuracy(0.95)
     assert accuracy.simultaneous_below > accuracy.below > 0
     assert accuracy.simultaneous_above > accuracy.above > 0
-    assert accuracy.sentences[1] == (
+    assert accuracy.sentences[2] == (
         "The bounds hold for every stream of at most max_events events, so they are wide."
     )
     assumed = ("They assume that no key was deleted more often than it was added.",)
-    assert accuracy.sentences[2:-1] == (assumed if name == CountMinEnvelope.name else ())
+    assert accuracy.sentences[3:-1] == (assumed if name == CountMinEnvelope.name else ())
     assert accuracy.sentences[-1].endswith("events is published with probability 0.95 or more.")

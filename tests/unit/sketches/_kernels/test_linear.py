@@ -11,8 +11,8 @@ import pytest
 from hushcount.keys.arrays import ByteKeys
 from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash
 from hushcount.sketches._kernels import linear as kernels
+from hushcount.sketches.coded.batch import PreparedKeys
 from hushcount.sketches.linear import LINEAR
-from hushcount.sketches.table import PreparedKeys
 
 
 @pytest.mark.parametrize("of_bytes", [False, True])

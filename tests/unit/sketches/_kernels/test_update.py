@@ -16,8 +16,8 @@ from tests.property.streams import as_bytes, check_invariants, order_in, table_o
 
 from hushcount.compiled._kernels.hashing import hash_bytes, same_bytes
 from hushcount.keys.arrays import ByteKeys
+from hushcount.sketches._kernels import restore
 from hushcount.sketches._kernels import table as layout
-from hushcount.sketches._kernels import update as kernels
 from hushcount.sketches.counters import MisraGries, SpaceSaving
 from hushcount.sketches.table import CounterTable, Rule
 
@@ -146,7 +146,7 @@ COLLIDING = [b"", b"a", b"b", b"same length 1", b"same length 2", b"prefix..", b
 def colliding_table(rule: Rule, count: int) -> CounterTable:
     table = CounterTable(len(COLLIDING), rule, of_bytes=True, spread=5)
     for item in items_of(COLLIDING):
-        kernels.insert(table._arrays, EQUAL_HASH, U(count), item)
+        restore.insert(table._arrays, EQUAL_HASH, U(count), item)
     return table
 
 
@@ -169,7 +169,7 @@ def test_keys_with_equal_hashes_stay_apart() -> None:
 def test_equal_hashes_at_zero_give_way_in_the_order_of_their_bytes() -> None:
     table = colliding_table(Rule.MISRA_GRIES, 2)
     table._arrays.state[layout.FLOOR] = 2
-    kernels.close_restore(table._arrays)
+    restore.close_restore(table._arrays)
     stack = table._arrays.stacks[2, : table._arrays.tops[2]]
     top_first = [table_key(table, place) for place in stack[::-1].tolist()]
     assert top_first == sorted(COLLIDING)

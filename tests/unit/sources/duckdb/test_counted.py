@@ -140,6 +140,7 @@ def test_a_malformed_key_that_stops_the_run_is_not_quoted(monkeypatch, tmp_path,
         rows_of(counted(keys, lambda keys: good_leaves(ADDRESSES, keys, "fail"), pa.uint64()))
     assert str(refused.value) == (
         'The data have a key that is malformed for hierarchy ipv4/8 (on_bad="fail").'
+        " An address is written alone: cut off a port (host:port), brackets and a zone first."
     )
     assert list(tmp_path.iterdir()) == []
 

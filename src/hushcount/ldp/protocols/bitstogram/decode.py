@@ -30,6 +30,7 @@ from hushcount.ldp.protocols.bitstogram.protocol import (
 from hushcount.ldp.protocols.campaign import noise_reach, upper_quantile
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.server.local_error import Step
+from hushcount.ldp.server.queries import pooled
 from hushcount.ldp.server.tallies import QuestionTallies, bucket_of, cut, from_words, put_on_top, to_words
 from hushcount.ldp.wire.codes import LENGTH, MESSAGE_BITS, encode
 from hushcount.ldp.wire.encodings import Encoding
@@ -87,7 +88,7 @@ def lookups(manifest: Manifest) -> int:
     return sum(_COMPARED << question.bucket_bits for question in coded)
 
 
-DECODER = Decoder(decode, lookups)
+DECODER = Decoder(decode, lookups, pooled)
 
 
 def _noise(evidence: Evidence, encoding: Encoding) -> float:

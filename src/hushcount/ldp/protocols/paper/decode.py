@@ -15,7 +15,7 @@ from hushcount.errors import ManifestError
 from hushcount.ldp.protocols.bitstogram.decode import signs
 from hushcount.ldp.protocols.bitstogram.protocol import parts_of
 from hushcount.ldp.protocols.paper.campaign import median_item
-from hushcount.ldp.protocols.paper.medians import MedianOracle, published, refuse_other_questions
+from hushcount.ldp.protocols.paper.medians import MedianOracle, estimate, published, refuse_other_questions
 from hushcount.ldp.protocols.paper.searches import (
     MOST_PART_BITS,
     PUBLISHED,
@@ -129,6 +129,6 @@ def _codewords_lookups(manifest: Manifest) -> int:
     return (first.rows << first.cell_bits) * (last.rows + (parts << _COMPARED_BITS))
 
 
-BITS = Decoder(decode_bits, _bits_lookups)
-TREE = Decoder(decode_tree, _tree_lookups)
-CODEWORDS = Decoder(decode_codewords, _codewords_lookups)
+BITS = Decoder(decode_bits, _bits_lookups, estimate)
+TREE = Decoder(decode_tree, _tree_lookups, estimate)
+CODEWORDS = Decoder(decode_codewords, _codewords_lookups, estimate)

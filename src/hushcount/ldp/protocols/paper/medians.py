@@ -14,25 +14,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hushcount.compiled.arrays import Floats, ItemWords
 from hushcount.errors import ManifestError, ParameterError
-from hushcount.ldp import registry
 from hushcount.ldp.protocols.paper.campaign import WIDEST_LISTED
-from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
+from hushcount.ldp.server.decoding import Collected, Decoder, Found, Frequencies, limit_of
 from hushcount.ldp.server.frequency import matches_of
 from hushcount.ldp.server.tallies import to_words
-from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.groups import ALL_SHARES
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.questions import Prefix, Question
 from hushcount.ldp.wire.response import ResponseDistribution
-
-if TYPE_CHECKING:
-    from hushcount.ldp.server.aggregator import Aggregator
 
 _TOGETHER = 1 << 22  # estimates of single rows computed at once
 
@@ -165,39 +159,11 @@ def lookups(manifest: Manifest) -> int:
     return manifest.groups[-1].questions[-1].rows << min(manifest.encoding.width, WIDEST_LISTED)
 
 
-DECODER = Decoder(decode, lookups)
-
-
-class Frequencies(NamedTuple):
-    """Unbiased estimates of counts, which may be negative, and their standard deviations."""
-
-    estimates: Floats
-    deviations: Floats
-
-
-def frequencies(aggregator: Aggregator, items: Iterable[object]) -> Frequencies:
-    """Estimate the counts of chosen items, from the reports of a protocol of Bassily et al. 2020.
-
-    Parameters
-    ----------
-    aggregator:
-        The reports of a campaign whose protocol follows the paper.
-    items:
-        Items that were chosen before seeing any result; each must be encodable.
-    """
-    manifest = aggregator.manifest
-    known = [name for name in registry.CAMPAIGNS if registry.from_paper(name)]
-    if manifest.protocol not in known:
-        raise ParameterError(f"protocol must be one of {', '.join(known)}, got {manifest.protocol!r}.")
-    values = [_encoded(manifest.encoding, item) for item in items]
-    oracle = whole_items(aggregator.collected())
+def estimate(collected: Collected, values: Sequence[int]) -> Frequencies:
+    """Return estimates of encoded items and their standard deviations."""
+    oracle = whole_items(collected)
     estimates = oracle.estimate(values)
     return Frequencies(estimates, oracle.error().deviation(estimates))
 
 
-def _encoded(encoding: Encoding, item: object) -> int:
-    """Return an encoded item, or raise."""
-    value = encoding.encode(item)
-    if value is None:
-        raise ParameterError("every item must be one that the campaign's encoding can encode.")
-    return value
+DECODER = Decoder(decode, lookups, estimate)

@@ -22,6 +22,7 @@ from hushcount.ldp.protocols.tree_hist.protocol import KEPT, MARGIN, levels_of
 from hushcount.ldp.server.decoding import Collected, Decoder, Found, limit_of
 from hushcount.ldp.server.frequency import FrequencyOracle, peel
 from hushcount.ldp.server.local_error import Step
+from hushcount.ldp.server.queries import pooled
 from hushcount.ldp.server.tallies import QuestionTallies, to_words
 from hushcount.ldp.wire.encodings import Encoding
 from hushcount.ldp.wire.manifest import Manifest
@@ -105,7 +106,7 @@ def _prefixes(manifest: Manifest) -> list[int]:
     return [1, *(count_prefixes(manifest.encoding, bits) for bits in ends)]
 
 
-DECODER = Decoder(decode, lookups, listed)
+DECODER = Decoder(decode, lookups, pooled, listed)
 
 
 class _Search:

@@ -82,16 +82,6 @@ def test_frequencies_of_an_item_that_does_not_fit():
     assert str(error.value) == "every item must be one that the campaign's encoding can encode."
 
 
-def test_frequencies_of_another_protocol():
-    campaign = ldp.Bitstogram(ldp.Integers(8), epsilon=1, users=1000)
-    with pytest.raises(ParameterError) as error:
-        ldp.frequencies(campaign.aggregator(), [1])
-    assert str(error.value) == (
-        "protocol must be one of explicit_hist, hashtogram, succinct_hist, tree_hist_paper, bitstogram_paper,"
-        " got 'bitstogram'."
-    )
-
-
 def test_wide_items_are_refused():
     with pytest.raises(ParameterError) as error:
         ldp.ExplicitHist(ldp.Bytes(3), epsilon=1, users=1000)

@@ -1,0 +1,1 @@
+"""Loops over reports and over sorted runs of nonces."""

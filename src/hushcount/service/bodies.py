@@ -1,0 +1,92 @@
+"""Bodies of requests: their type, their size, and strict decoding. A body is read after the token."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeVar
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+
+from hushcount.ldp.wire.versions import DRAWN
+from hushcount.service.problems import RefusedError
+
+MOST_BODY = 32 << 20
+MOST_TOKENS = 100_000
+JSON = "application/json"
+REPORT = "application/vnd.hushcount.report"
+REPORTS = "application/vnd.hushcount.reports"
+SEALED = "application/vnd.hushcount.sealed"
+SEALED_REPORTS = "application/vnd.hushcount.sealed-reports"
+Strict = TypeVar("Strict", bound=msgspec.Struct)
+
+
+class NewCampaign(msgspec.Struct, forbid_unknown_fields=True):
+    """The body that makes a campaign."""
+
+    manifest: msgspec.Raw
+    access: Literal["open", "token"] = "open"
+    origins: list[str] = []
+
+
+class NewTokens(msgspec.Struct, forbid_unknown_fields=True):
+    """The body that asks for tokens."""
+
+    count: int = 1
+    role: Literal["client", "relay"] = "client"
+
+
+class NewRelease(msgspec.Struct, forbid_unknown_fields=True):
+    """The body that asks for a release; it may be empty."""
+
+    threshold: float | None = None
+    limit: int | None = None
+
+
+def kind_of(request: Request, *known: str) -> str:
+    """Return the type of a body, or refuse others."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in known:
+        raise RefusedError(415)
+    return kind
+
+
+async def body_of(request: Request, most: int = MOST_BODY) -> bytes:
+    """Return a body, or refuse one that is too large, as soon as that is known."""
+    stated = request.headers.get("content-length", "0")
+    if not stated.isascii() or not stated.isdigit() or int(stated[:12]) > most:
+        raise RefusedError(413)
+    parts, size = [], 0
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > most:
+                raise RefusedError(413)
+            parts.append(part)
+    except ClientDisconnect:
+        raise RefusedError(400) from None
+    return b"".join(parts)
+
+
+async def report_of(request: Request) -> bytes:
+    """Return the body of one report, or refuse one of another length."""
+    stated = request.headers.get("content-length", "")
+    if stated.isascii() and stated.isdigit() and DRAWN.report_bytes < int(stated[:12]) <= MOST_BODY:
+        raise RefusedError(422)
+    body = await body_of(request)
+    if len(body) != DRAWN.report_bytes:
+        raise RefusedError(422)
+    return body
+
+
+async def decoded(request: Request, kind: type[Strict], may_be_empty: bool = False) -> Strict:
+    """Return a JSON body, or refuse what is no JSON (400) or has other fields or types (422)."""
+    body = await body_of(request)
+    if may_be_empty and not body:
+        return kind()
+    kind_of(request, JSON)
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError:
+        raise RefusedError(422) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise RefusedError(400) from None

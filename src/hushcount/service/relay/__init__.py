@@ -1,0 +1,1 @@
+"""The relay: it takes sealed reports, shuffles them, and forwards batches. It holds no key to open them."""

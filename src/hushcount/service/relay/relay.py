@@ -1,0 +1,211 @@
+"""A running relay: sealed reports in, shuffled batches out. The collector sees no client."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hushcount.errors import DataError, ManifestError, ParameterError
+from hushcount.ldp.client.http import ask, checked_url
+from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.sealing import unpack_sealed
+from hushcount.privacy import check_count
+from hushcount.service.bodies import SEALED_REPORTS
+from hushcount.service.groups import Groups, check_waiting
+from hushcount.service.limits import Limits
+from hushcount.service.observed import Observed, complain, say
+from hushcount.service.problems import RefusedError
+from hushcount.service.relay.pool import Pool
+from hushcount.service.store.campaigns import token_hash
+from hushcount.service.store.reports import Outcome, Single
+
+Answered = TypeVar("Answered")
+OVER = (404, 410)  # what a collector answers for a campaign that takes no more
+TOO_SMALL = 422
+_DAY = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelaySettings:
+    """What the operator of a relay decides.
+
+    Parameters
+    ----------
+    collector:
+        The address of the collector.
+    token:
+        The token by which the collector knows the relay.
+    store:
+        The SQLite file in which sealed reports wait.
+    client_tokens:
+        The tokens of clients, each for one report per campaign; None if everybody may send.
+    min_batch:
+        Batches of at least so many are forwarded at once.
+    max_wait:
+        Smaller ones after so many seconds, if they reach the smallest batch of the manifest.
+    smallest_group, longest_wait, rate:
+        As for a collector.
+    """
+
+    collector: str
+    token: str
+    store: str
+    client_tokens: tuple[str, ...] | None = None
+    min_batch: int = 1000
+    max_wait: float = 3600.0
+    smallest_group: int = 10
+    longest_wait: float = 1.0
+    rate: float = 100.0
+
+    def __post_init__(self) -> None:
+        check_waiting(self.smallest_group, self.longest_wait, self.rate)
+        check_count("--min-batch", self.min_batch)
+        if not self.max_wait > 0:
+            raise ParameterError("--max-wait must be above 0 seconds.")
+
+
+class Relay:
+    """A running relay.
+
+    Parameters
+    ----------
+    settings:
+        What the operator decides.
+    """
+
+    def __init__(self, settings: RelaySettings) -> None:
+        self.settings = settings
+        self.observed = Observed()
+        self.limits = Limits(settings.rate)
+        self._url = checked_url(settings.collector)
+        self._tokens = (
+            None if settings.client_tokens is None else set(map(token_hash, settings.client_tokens))
+        )
+        self._disk, self._net = ThreadPoolExecutor(1), ThreadPoolExecutor(2)
+        self._pool: Pool | None = None
+        self._manifests: dict[str, Manifest] = {}
+        self._since: dict[str, float] = {}
+        self._refused: dict[str, int] = {}  # how many a batch had of which too few opened
+        self.groups = Groups(self._write, settings.smallest_group, settings.longest_wait)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Open the file, and close it in the end."""
+        await self._do(lambda pool: pool.waiting())
+        try:
+            yield
+        finally:
+            await self._do(lambda pool: pool.close())
+            self._disk.shutdown()
+            self._net.shutdown()
+
+    async def _do(self, call: Callable[[Pool], Answered]) -> Answered:
+        """Do something with the file, in its thread."""
+
+        def work() -> Answered:
+            if self._pool is None:
+                self._pool = Pool(self.settings.store)
+            return call(self._pool)
+
+        return await asyncio.get_running_loop().run_in_executor(self._disk, work)
+
+    async def manifest(self, campaign: str) -> Manifest:
+        """Return the manifest of a campaign of the collector, or refuse."""
+        if campaign not in self._manifests:
+            url = f"{self._url}/v1/campaigns/{campaign}/manifest"
+            found = await asyncio.get_running_loop().run_in_executor(self._net, ask, "GET", url)
+            if found.status != 200:
+                raise RefusedError(found.status if found.status in OVER else 503)
+            try:
+                manifest = Manifest.parse(found.body)
+            except ManifestError:
+                raise RefusedError(503) from None
+            if manifest.id != campaign:
+                raise RefusedError(503)
+            self._manifests[campaign] = manifest
+        return self._manifests[campaign]
+
+    async def add(self, campaign: str, sealed: bytes, token: str | None) -> Outcome:
+        """Keep a sealed report, and return what became of it once that is on disk."""
+        manifest = await self.manifest(campaign)
+        hashed = None
+        if self._tokens is not None:
+            hashed = None if token is None else token_hash(token)
+            if hashed not in self._tokens:
+                raise RefusedError(401, headers={"WWW-Authenticate": "Bearer"})
+        if manifest.expired():
+            raise RefusedError(410)
+        return await self.groups.add(manifest, Single(sealed, hashed))
+
+    async def _write(self, manifest: Manifest, singles: list[Single]) -> list[Outcome]:
+        """Write a group."""
+        smallest = self.settings.smallest_group
+        outcomes = await self._do(lambda pool: pool.add(manifest.id, singles, time.time(), smallest))
+        self.observed.event("sealed", outcomes.count(Outcome.STORED))
+        return outcomes
+
+    async def forward(self) -> None:
+        """Make the batches that are due, and send what the collector does not have yet."""
+        for campaign, count in (await self._do(lambda pool: pool.waiting())).items():
+            if await self._is_due(campaign, count):
+                await self._do(lambda pool, campaign=campaign: pool.gather(campaign))  # type: ignore[misc]
+                self._since.pop(campaign, None)
+        for number, campaign, body in await self._do(lambda pool: pool.batches()):
+            await self._send(number, campaign, body)
+
+    async def _is_due(self, campaign: str, count: int) -> bool:
+        """Return whether what waits for a campaign may be forwarded, and has waited long enough."""
+        try:
+            smallest = (await self.manifest(campaign)).terms.min_batch
+        except RefusedError:  # `delete_overdue` sees to campaigns that are over
+            return False
+        began = self._since.setdefault(campaign, time.monotonic())
+        waited = time.monotonic() - began >= self.settings.max_wait
+        if count <= self._refused.get(campaign, 0):
+            return False
+        return count >= (smallest if waited else max(smallest, self.settings.min_batch))
+
+    async def _send(self, number: int, campaign: str, body: bytes) -> None:
+        """Send one batch; it stays on disk unless the collector has it."""
+        url = f"{self._url}/v1/campaigns/{campaign}/reports"
+        found = await asyncio.get_running_loop().run_in_executor(
+            self._net, ask, "POST", url, self.settings.token, body, SEALED_REPORTS
+        )
+        self.observed.event("batches")
+        if found.status in (202, *OVER):
+            self._refused.pop(campaign, None)
+            await self._do(lambda pool: pool.forwarded(number))
+            say("forwarded" if found.status == 202 else "campaign over", campaign=campaign)
+        elif found.status == TOO_SMALL:  # some did not open, so the others need more company
+            self._refused[campaign] = len(unpack_sealed(body))
+            await self._do(lambda pool: pool.put_back(number, campaign, body, time.time()))
+            complain("batch refused", status=found.status)
+        else:
+            complain("batch not taken", status=found.status)
+
+    async def delete_overdue(self) -> None:
+        """Delete what is left of campaigns whose time of retention is over."""
+        for campaign in await self._do(lambda pool: pool.campaigns()):
+            try:
+                manifest = await self.manifest(campaign)
+            except RefusedError as refused:
+                over = refused.status in OVER
+            else:
+                over = time.time() >= manifest.expires + manifest.terms.retention_days * _DAY
+            if over:
+                await self._do(lambda pool, campaign=campaign: pool.forget(campaign))  # type: ignore[misc]
+
+    async def work(self, pause: float) -> None:
+        """Forward and delete until the relay stops."""
+        while True:
+            try:
+                await self.forward()
+                await self.delete_overdue()
+            except DataError as failure:
+                complain("collector or store failed", kind=type(failure).__name__)
+            await asyncio.sleep(pause)

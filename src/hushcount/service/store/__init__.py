@@ -1,0 +1,1 @@
+"""What a collector keeps: campaigns, tokens, and shuffled batches of reports."""

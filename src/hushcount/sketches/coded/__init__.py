@@ -1,0 +1,1 @@
+"""Rows that share their keys, as those of a dictionary do."""

@@ -1,0 +1,1 @@
+"""Sketches of shards to which rows are dealt."""

@@ -1,0 +1,141 @@
+"""Sealed reports through a relay: checked, shuffled, forwarded once, and kept until they have arrived."""
+
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.collector import ADMIN_TOKEN, campaign, listening, reports_of, serving
+
+from hushcount import ldp
+from hushcount.ldp.client.http import ask
+from hushcount.ldp.wire.sealing import SEALED_BYTES, pack_sealed, seal_report
+from hushcount.service.admin import Administrator
+from hushcount.service.relay.app import relay_application
+from hushcount.service.relay.relay import Relay, RelaySettings
+
+SEALED = "application/vnd.hushcount.sealed"
+SEALED_REPORTS = "application/vnd.hushcount.sealed-reports"
+TERMS = ldp.Terms(relay="a relay", min_batch=20)
+TOKENS = tuple(f"client-token-number-{number}" for number in range(80))
+
+
+def until(condition):
+    """Wait for a condition, for a minute at most."""
+    for _ in range(600):
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def relaying(url, token, folder, **given):
+    """The application of a relay that waits for nobody."""
+    usual = {"smallest_group": 1, "longest_wait": 0.02, "rate": 0.0, "min_batch": 20, "max_wait": 0.5}
+    settings = RelaySettings(collector=url, token=token, store=str(folder / "relay.db"), **usual | given)
+    return relay_application(Relay(settings), pause=0.05)
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A collector with a campaign that is reached by a relay."""
+    manifest = campaign(terms=TERMS)
+    path = tmp_path / "manifest.json"
+    manifest.save(path)
+    with serving(tmp_path / "store.db") as (_, url):
+        admin = Administrator(url, ADMIN_TOKEN)
+        admin.make(str(path), "token", ())
+        yield admin, url, manifest, admin.issue(manifest.id, 1, "relay")[0]
+
+
+def key_of(url):
+    import json
+
+    (key,) = json.loads(ask("GET", f"{url}/v1/keys").body)
+    return bytes.fromhex(key["id"]), bytes.fromhex(key["public"])
+
+
+def test_through_the_relay(made, tmp_path):
+    admin, url, manifest, token = made
+    address = f"{url}/v1/campaigns/{manifest.id}"
+    at_once = {"min_batch": 25, "max_wait": 600.0}  # all in one batch: fewer than twenty would wait for ever
+    with listening(relaying(url, token, tmp_path, client_tokens=TOKENS, **at_once)) as relay:
+
+        def report(number):
+            folder = tmp_path / f"user-{number}"
+            return ldp.connect(address, TOKENS[number], folder=folder, relay=relay).report(7)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert {each.sent for each in pool.map(report, range(25))} == {1}
+        assert until(lambda: admin.status(manifest.id)["reports"] == 25)
+        place = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        sealed = seal_report(reports_of(manifest, 1)[0], *key_of(url), manifest.campaign)
+        statuses = [
+            ask("POST", place, used, body, kind).status
+            for used, body, kind in (
+                (TOKENS[0], sealed, SEALED),
+                (None, sealed, SEALED),
+                ("another token of somebody", sealed, SEALED),
+                (TOKENS[60], sealed[:-1], SEALED),
+                (TOKENS[60], sealed + bytes(1000), SEALED),
+                (TOKENS[60], sealed, SEALED_REPORTS),
+            )
+        ]
+        assert statuses == [409, 401, 401, 422, 413, 415]
+        nowhere = f"{relay}/v1/campaigns/{'0' * 64}/sealed"
+        assert ask("POST", nowhere, TOKENS[60], sealed, SEALED).status == 404
+    assert admin.status(manifest.id)["batches"] == 1
+    direct = ask("POST", f"{address}/reports", None, reports_of(manifest, 1)[0], SEALED)
+    assert direct.status in (403, 415)
+    octets = (tmp_path / "relay.db").read_bytes()
+    assert not any(used.encode() in octets for used in TOKENS)
+
+
+def test_reports_wait_on_disk_until_the_collector_has_them(made, tmp_path):
+    admin, url, manifest, token = made
+    key = key_of(url)
+    sealed = [seal_report(each, *key, manifest.campaign) for each in reports_of(manifest, 25)]
+    at_once = {"min_batch": 25, "max_wait": 600.0}
+    with listening(relaying(url, "a token that is wrong", tmp_path, **at_once)) as relay:
+        place = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        assert {ask("POST", place, None, each, SEALED).status for each in sealed} == {202}
+        time.sleep(0.5)
+    assert admin.status(manifest.id)["reports"] == 0
+    with listening(relaying(url, token, tmp_path, **at_once)):
+        assert until(lambda: admin.status(manifest.id)["reports"] == 25)
+    with sqlite3.connect(tmp_path / "relay.db") as connection:
+        assert connection.execute("SELECT COUNT(*) FROM batch").fetchone() == (0,)
+
+
+def test_too_few_that_open_wait_for_more(made, tmp_path):
+    admin, url, manifest, token = made
+    key = key_of(url)
+    bad = [key[0] + bytes([number]) * (SEALED_BYTES - 8) for number in range(10)]
+    foreign = [seal_report(each, *key, bytes(32)) for each in reports_of(manifest, 5)]
+    good = [seal_report(each, *key, manifest.campaign) for each in reports_of(manifest, 30)]
+    with listening(relaying(url, token, tmp_path)) as relay:
+        place = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        for each in (*bad, *foreign, *good[:10]):
+            assert ask("POST", place, None, each, SEALED).status == 202
+        time.sleep(1.0)
+        assert admin.status(manifest.id)["reports"] == 0
+        for each in good[10:]:
+            ask("POST", place, None, each, SEALED)
+        # The batch goes off as soon as twenty open; the others wait for the next one.
+        assert until(lambda: 20 <= admin.status(manifest.id)["reports"] <= 30)
+    assert admin.status(manifest.id)["dropped"] == 15
+
+
+def test_batches_of_sealed_reports(made):
+    admin, url, manifest, token = made
+    key, place = key_of(url), f"{url}/v1/campaigns/{manifest.id}/reports"
+    sealed = [seal_report(each, *key, manifest.campaign) for each in reports_of(manifest, 25)]
+    whole = pack_sealed(sealed)
+    bad = (whole[:-1], whole[:99] + b"x" + whole[100:], pack_sealed(sealed[:19]), b"", whole[:8])
+    for each in bad:
+        assert ask("POST", place, token, each, SEALED_REPORTS).status == 422
+    assert ask("POST", place, None, whole, SEALED_REPORTS).status == 401
+    assert admin.status(manifest.id)["reports"] == 0
+    for _ in range(2):
+        assert ask("POST", place, token, whole, SEALED_REPORTS).status == 202
+    assert admin.status(manifest.id)["reports"] == 25

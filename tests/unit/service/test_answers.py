@@ -1,0 +1,51 @@
+"""What an anonymous campaign charges to a ledger: its central pair, once, and before anything is released."""
+
+from tests.collector import ADMIN, REPORTS, batch_of, bearer, campaign, collecting, new, reports_of, tokens
+
+import hushcount as hc
+from hushcount import ldp
+from hushcount.ldp.wire.terms import PROMISE
+
+MIN_BATCH = 1000
+TERMS = ldp.Terms(
+    relay="a relay",
+    min_batch=MIN_BATCH,
+    central_epsilon="1.5",
+    central_delta="0.000001",
+    promise=PROMISE,
+)
+
+
+def test_the_central_pair_is_charged_once(tmp_path):
+    ledger = hc.Ledger(str(tmp_path / "spent.db"))
+    ledger.init("words", epsilon=2, delta=1e-5, slack=0, unit="user")
+    with collecting(tmp_path / "store.db", ledger=str(tmp_path / "spent.db"), dataset="words") as client:
+        path = new(client, manifest := campaign(terms=TERMS))
+        (relay,) = tokens(client, path, role="relay")
+        for turn in range(2):
+            body = batch_of(reports_of(manifest, MIN_BATCH))
+            sent = client.post(f"{path}/reports", headers=REPORTS | bearer(relay), content=body)
+            assert sent.status_code == 202, sent.text
+            released = client.post(f"{path}/release", headers=ADMIN)
+            assert released.status_code == 200, released.text
+            assert released.json()["guarantee"]["parameters"]["reports"] == (turn + 1) * MIN_BATCH
+            spent = ledger.show("words")[0]["spent"]
+            assert (spent["epsilon"], spent["delta"]) == ("1.5", "1e-6")
+        path = new(client, manifest := campaign(terms=TERMS))
+        (relay,) = tokens(client, path, role="relay")
+        body = batch_of(reports_of(manifest, MIN_BATCH))
+        client.post(f"{path}/reports", headers=REPORTS | bearer(relay), content=body)
+        refused = client.post(f"{path}/release", headers=ADMIN)
+        assert refused.status_code == 409
+        assert client.get(f"{path}/heavy-hitters").status_code == 403, "nothing was released"
+
+
+def test_a_local_campaign_charges_nothing(tmp_path):
+    ledger = hc.Ledger(str(tmp_path / "spent.db"))
+    ledger.init("words", epsilon=2, delta=1e-5, slack=0, unit="user")
+    with collecting(tmp_path / "store.db", ledger=str(tmp_path / "spent.db"), dataset="words") as client:
+        path = new(client, manifest := campaign())
+        body = batch_of(reports_of(manifest, 500))
+        client.post(f"{path}/reports", headers=REPORTS | ADMIN, content=body)
+        assert client.post(f"{path}/release", headers=ADMIN).status_code == 200
+    assert ledger.show("words")[0]["spent"]["epsilon"] == "0"
