@@ -89,7 +89,15 @@ function findings(id: string, released: Released | null, admin: boolean): HTMLEl
       button("Download as JSON", () => save(`${name}.json`, "application/json", JSON.stringify(released)))));
 }
 
-function poisoning(id: string, { reports, poisoning: { one_fake_report_moves_an_estimate_by: each } }: Status): HTMLElement {
+/** What limits how many reports one sender can send. */
+function limit({ access, by_relay }: Status): string {
+  if (by_relay) return "The relay's tokens, if it asks for them, limit each user to one report.";
+  if (access === "token") return "Tokens limit each user to one report.";
+  return "This campaign asks for no tokens, so nothing limits how many reports one sender sends.";
+}
+
+function poisoning(id: string, status: Status): HTMLElement {
+  const { reports, poisoning: { one_fake_report_moves_an_estimate_by: each } } = status;
   const rows = [1, 10, 100, 1000].map((fakes) => [whole(fakes), `${rough(fakes * each)} users`]);
   const result = make("p", { role: "status", id: "verdict" });
   const look = async () => {
@@ -97,7 +105,7 @@ function poisoning(id: string, { reports, poisoning: { one_fake_report_moves_an_
     result.textContent = await check(id).then(verdict, (error: Error) => error.message);
   };
   return part("Fake reports",
-    make("p", {}, `Whoever sends fake reports for one item raises its estimate, each by at most ${rough(each)} users. Tokens limit each user to one report.`),
+    make("p", {}, `Whoever sends fake reports for one item raises its estimate, each by at most ${rough(each)} users. ${limit(status)}`),
     table("What fake reports can do", ["fake reports", "raise an estimate by at most"], rows, "small"),
     reports > 0 ? make("p", {}, button("Check the reports", () => void look(), { id: "check" })) : null,
     result);

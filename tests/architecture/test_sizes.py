@@ -63,7 +63,7 @@ MOST_CODE = {
     "registry": 30,
     "releases": 4734,
     "secure": 40,
-    "service": 2112,
+    "service": 2180,
     "shapes": 238,
     "signals": 150,
     "sketches": 3375,

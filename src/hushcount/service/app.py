@@ -47,7 +47,9 @@ def application(collector: Collector) -> Starlette:
         for path, methods in ROUTES.items()
     ]
     handlers = {HTTPException: of_framework, 404: of_framework, 405: of_framework}
-    return Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    made.router.redirect_slashes = False  # a redirect would repeat the host that the request names
+    return made
 
 
 def _endpoint(

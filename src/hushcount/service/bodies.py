@@ -50,8 +50,18 @@ def kind_of(request: Request, *known: str) -> str:
     return kind
 
 
-async def body_of(request: Request, most: int = MOST_BODY) -> bytes:
-    """Return a body, or refuse one that is too large, as soon as that is known."""
+async def body_of(request: Request, most: int = MOST_BODY, kept: int = MOST_BODY) -> bytes:
+    """Return a body, or refuse one that is too large, as soon as that is known.
+
+    Parameters
+    ----------
+    request:
+        The request.
+    most:
+        A larger body is refused by 413.
+    kept:
+        A larger one is read to its end and refused by 422, without being held in memory.
+    """
     stated = request.headers.get("content-length", "0")
     if not stated.isascii() or not stated.isdigit() or int(stated[:12]) > most:
         raise RefusedError(413)
@@ -61,9 +71,12 @@ async def body_of(request: Request, most: int = MOST_BODY) -> bytes:
             size += len(part)
             if size > most:
                 raise RefusedError(413)
-            parts.append(part)
+            if size <= kept:
+                parts.append(part)
     except ClientDisconnect:
         raise RefusedError(400) from None
+    if size > kept:
+        raise RefusedError(422)
     return b"".join(parts)
 
 
@@ -72,7 +85,7 @@ async def report_of(request: Request) -> bytes:
     stated = request.headers.get("content-length", "")
     if stated.isascii() and stated.isdigit() and DRAWN.report_bytes < int(stated[:12]) <= MOST_BODY:
         raise RefusedError(422)
-    body = await body_of(request)
+    body = await body_of(request, kept=DRAWN.report_bytes)
     if len(body) != DRAWN.report_bytes:
         raise RefusedError(422)
     return body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 import time
@@ -14,21 +15,24 @@ from hushcount.errors import ManifestError, ParameterError, ReportError
 from hushcount.ldp.server.decoding import check_work
 from hushcount.ldp.wire.batch import unpack_batch
 from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.sealing import SEALED_BYTES
 from hushcount.ldp.wire.versions import DRAWN
-from hushcount.service.bodies import REPORTS
+from hushcount.service.bodies import MOST_BODY, REPORTS
 from hushcount.service.groups import Groups, check_waiting
 from hushcount.service.limits import Limits
 from hushcount.service.observed import Observed
 from hushcount.service.opening import opened
 from hushcount.service.problems import RefusedError
 from hushcount.service.store.batch import read_reports
-from hushcount.service.store.campaigns import DELETED, TOKEN, StoredCampaign, token_hash
+from hushcount.service.store.campaigns import DELETED, TOKEN, StoredCampaign, is_campaign_id, token_hash
 from hushcount.service.store.reports import Outcome, RelayBatch, Single
+from hushcount.service.store.seals import SealKey
 from hushcount.service.store.store import CollectorStore, Desk
 
 ADMIN = "admin"
 REMEMBERED = 1.0  # seconds for which a campaign is not read again
 MOST_REMEMBERED = 64
+MOST_IN_BATCH = (MOST_BODY - 16) // SEALED_BYTES
 ONE_PER_TOKEN = (
     "A client's token is good for one report, but the manifest asks for several per user; take access"
     ' "open", or a manifest with one report per user.'
@@ -104,6 +108,8 @@ class Collector:
 
     async def campaign(self, campaign: str) -> StoredCampaign:
         """Return a campaign; refuse an id that is unknown (404) or deleted (410)."""
+        if not is_campaign_id(campaign):
+            raise RefusedError(404)
         moment, found = self._remembered.get(campaign, (0.0, None))
         if found is not None and time.monotonic() - moment < REMEMBERED:
             return found
@@ -149,6 +155,10 @@ class Collector:
             raise RefusedError(422, "The manifest must be of version 2.")
         if manifest.expired(self.clock()):
             raise RefusedError(422, "The manifest has expired.")
+        if manifest.terms.relay and manifest.terms.min_batch > MOST_IN_BATCH:
+            raise RefusedError(
+                422, f"The smallest batch of a relay may have at most {MOST_IN_BATCH} reports."
+            )
         if access == TOKEN and manifest.reports > 1:
             raise RefusedError(422, ONE_PER_TOKEN)
         made = await self.writing.do(lambda store: store.campaigns.add(manifest, access, origins))
@@ -177,17 +187,22 @@ class Collector:
 
     async def add_batch(self, found: StoredCampaign, body: bytes, kind: str) -> tuple[Outcome, int, int]:
         """Store a batch; return what became of it, how many reports are new and how many are not."""
-        manifest, terms = found.manifest, found.manifest.terms
-        outcome, fresh, count = await self.writing.do(
-            lambda store: _add_batch(store, manifest, body, kind, self.clock())
-        )
+        manifest, terms, now = found.manifest, found.manifest.terms, self.clock()
+        keys: dict[bytes, SealKey] = {}
+        if kind != REPORTS:  # opening takes long, so a batch that came before is not opened again
+            digest = sha256(body).digest()
+            if await self.reading.do(lambda store: store.reports.has(manifest.id, digest)):
+                return Outcome.DONE, 0, len(body) // SEALED_BYTES
+            keys = await self.reading.do(lambda store: store.seals.opening(now))
+        sent = await asyncio.to_thread(_received, manifest, body, kind, keys)
+        outcome, fresh = await self.writing.do(lambda store: store.reports.add_batch(manifest, sent, now))
         if outcome is Outcome.TOO_FEW:
             raise RefusedError(422, f"A batch of this campaign has at least {terms.min_batch} new reports.")
         if outcome is Outcome.MIXED:
             raise RefusedError(422, "A report of the batch is in another batch.")
         self.observed.event("batches")
         self.observed.event("reports", fresh)
-        return outcome, fresh, count - fresh
+        return outcome, fresh, len(sent.batch.nonces) - fresh
 
     async def delete_overdue(self) -> None:
         """Delete the reports and tokens whose time of retention is over."""
@@ -209,21 +224,17 @@ def _end(store: CollectorStore, campaign: str) -> None:
     store.reports.forget(campaign)
 
 
-def _add_batch(
-    store: CollectorStore, manifest: Manifest, body: bytes, kind: str, now: float
-) -> tuple[Outcome, int, int]:
-    """Decode a batch and store it; return what became of it, how many are new, and how many there were."""
-    digest, dropped = sha256(body).digest(), 0
+def _received(manifest: Manifest, body: bytes, kind: str, keys: dict[bytes, SealKey]) -> RelayBatch:
+    """Return the reports of a body, or refuse it."""
+    dropped = 0
     try:
         if kind == REPORTS:
             received = read_reports(unpack_batch(body), manifest)
             if manifest.terms.relay and not received.ascending:
                 raise RefusedError(422, "The reports of a batch must be sorted by nonce, none twice.")
         else:
-            reports, dropped = opened(body, manifest, store.seals.opening(now))
+            reports, dropped = opened(body, manifest, keys)
             received = read_reports(b"".join(reports), manifest)
     except ReportError:
         raise RefusedError(422) from None
-    batch = RelayBatch(received.batch, digest, dropped, kind != REPORTS)
-    outcome, fresh = store.reports.add_batch(manifest, batch, now)
-    return outcome, fresh, len(received.batch.nonces)
+    return RelayBatch(received.batch, sha256(body).digest(), dropped, kind != REPORTS)

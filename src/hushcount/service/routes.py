@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hushcount.errors import BudgetExceeded, LedgerError, ParameterError
+from hushcount.errors import BudgetExceeded, LedgerError, ManifestError, ParameterError
 from hushcount.service import answers, bodies, pages
 from hushcount.service.collector import ADMIN, Collector, released
 from hushcount.service.groups import BusyError, until_meeting
@@ -21,6 +21,7 @@ Handler = Callable[[Collector, Request], Awaitable[Response]]
 RETRY = 5  # seconds, after a failure of the store
 MOST_ITEMS = 1000
 ALONE = "Too few reports came at the same time to hide which token sent which; come again later."
+OVERSPENT = "The ledger does not allow this release, so nothing was released."
 KEPT = {"Cache-Control": "public, max-age=300"}
 PRIVATE = {"Cache-Control": "no-store"}
 
@@ -186,14 +187,10 @@ async def release(collector: Collector, request: Request) -> Response:
     """Find the heavy hitters, and let everybody see them from now on."""
     found = await _for_admin(collector, request)
     asked = await bodies.decoded(request, bodies.NewRelease, may_be_empty=True)
-    settings, manifest = collector.settings, found.manifest
-    text = await _answered(
-        collector, lambda store: answers.heavy_hitters(store, manifest, asked.threshold, asked.limit)
+    manifest = found.manifest
+    text = await _estimated(
+        collector, found, lambda store: answers.heavy_hitters(store, manifest, asked.threshold, asked.limit)
     )
-    try:
-        await collector.answering.do(lambda _: answers.charge(manifest, settings.ledger, settings.dataset))
-    except (BudgetExceeded, LedgerError):
-        raise RefusedError(409, "The ledger does not allow this release, so nothing was released.") from None
     await collector.writing.do(lambda store: store.campaigns.release(manifest.id, text))
     collector.forget(manifest.id)
     say("released", campaign=manifest.id)
@@ -226,7 +223,7 @@ async def heavy_hitters(collector: Collector, request: Request) -> Response:
     if token_of(request) is None or found.released is not None:
         return plain(200, released(found), {"Cache-Control": "no-cache"})
     await collector.check_admin(token_of(request))
-    text = await _answered(collector, lambda store: answers.heavy_hitters(store, found.manifest))
+    text = await _estimated(collector, found, lambda store: answers.heavy_hitters(store, found.manifest))
     return Response(text, 200, PRIVATE, bodies.JSON)
 
 
@@ -238,8 +235,10 @@ async def frequencies(collector: Collector, request: Request) -> Response:
     items = request.query_params.getlist("item")
     if not 1 <= len(items) <= MOST_ITEMS:
         raise RefusedError(422, f"Give item from 1 to {MOST_ITEMS} times.")
-    estimated = await _answered(collector, lambda store: answers.frequencies(store, found.manifest, items))
-    return plain(200, estimated, PRIVATE)
+    counts = await _estimated(
+        collector, found, lambda store: answers.frequencies(store, found.manifest, items)
+    )
+    return plain(200, counts, PRIVATE)
 
 
 async def check(collector: Collector, request: Request) -> Response:
@@ -250,13 +249,29 @@ async def check(collector: Collector, request: Request) -> Response:
     )
 
 
+async def _estimated(
+    collector: Collector, found: StoredCampaign, call: Callable[..., answers.Answered]
+) -> answers.Answered:
+    """Estimate counts; the ledger is charged before the first of a campaign are shown to anybody."""
+    estimates = await _answered(collector, call)
+    if found.released is None:
+        settings = collector.settings
+        try:
+            await collector.answering.do(
+                lambda _: answers.charge(found.manifest, settings.ledger, settings.dataset)
+            )
+        except (BudgetExceeded, LedgerError):
+            raise RefusedError(409, OVERSPENT) from None
+    return estimates
+
+
 async def _answered(collector: Collector, call: Callable[..., answers.Answered]) -> answers.Answered:
     """Compute something from all reports, or refuse what cannot be computed."""
     try:
         return await collector.answering.do(call)
     except answers.NoReportsError:
         raise RefusedError(409, "No report is stored yet, so nothing can be estimated.") from None
-    except ParameterError:
+    except (ManifestError, ParameterError):
         raise RefusedError(422, "A threshold, a limit or an item is not one that can be used.") from None
 
 

@@ -40,6 +40,28 @@ def test_the_central_pair_is_charged_once(tmp_path):
         assert client.get(f"{path}/heavy-hitters").status_code == 403, "nothing was released"
 
 
+def test_it_is_charged_before_anybody_sees_an_estimate(tmp_path):
+    ledger = hc.Ledger(str(tmp_path / "spent.db"))
+    ledger.init("words", epsilon=2, delta=1e-5, slack=0, unit="user")
+    with collecting(tmp_path / "store.db", ledger=str(tmp_path / "spent.db"), dataset="words") as client:
+
+        def filled():
+            path = new(client, manifest := campaign(terms=TERMS))
+            (relay,) = tokens(client, path, role="relay")
+            body = batch_of(reports_of(manifest, MIN_BATCH))
+            assert client.post(f"{path}/reports", headers=REPORTS | bearer(relay), content=body).is_success
+            return path
+
+        first, second = filled(), filled()
+        for question in ("heavy-hitters", "frequencies?item=7", "heavy-hitters"):
+            assert client.get(f"{first}/{question}", headers=ADMIN).status_code == 200
+            assert ledger.show("words")[0]["spent"]["epsilon"] == "1.5"
+        for question in ("heavy-hitters", "frequencies?item=7"):
+            assert client.get(f"{second}/{question}", headers=ADMIN).status_code == 409
+        assert client.post(f"{first}/release", headers=ADMIN).status_code == 200
+        assert ledger.show("words")[0]["spent"]["epsilon"] == "1.5"
+
+
 def test_a_local_campaign_charges_nothing(tmp_path):
     ledger = hc.Ledger(str(tmp_path / "spent.db"))
     ledger.init("words", epsilon=2, delta=1e-5, slack=0, unit="user")

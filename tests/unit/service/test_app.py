@@ -1,11 +1,15 @@
 """Every route of the collector and every status that it answers."""
 
+import dataclasses
+import http.client
 import re
 import time
+import tracemalloc
 
 import pytest
 from tests.collector import (
     ADMIN,
+    ADMIN_TOKEN,
     REPORT,
     REPORTS,
     batch_of,
@@ -14,6 +18,7 @@ from tests.collector import (
     collecting,
     new,
     reports_of,
+    serving,
     stored,
     tokens,
 )
@@ -21,7 +26,10 @@ from tests.collector import (
 from hushcount import ldp
 from hushcount.ldp.wire.batch import pack_batch
 from hushcount.service import app, openapi
+from hushcount.service.admin import Administrator
+from hushcount.service.collector import MOST_IN_BATCH
 from hushcount.service.routes import ROUTES
+from hushcount.service.store.store import CollectorStore
 
 JSON = {"Content-Type": "application/json"}
 NOBODY = "/v1/campaigns/" + "0" * 64
@@ -99,6 +107,12 @@ def test_bad_campaigns(client, body, status):
     answer = client.post("/v1/campaigns", headers=ADMIN | JSON, content=body)
     refused(answer, answer.status_code)
     assert answer.status_code in (status, 400)
+
+
+def test_no_batch_must_be_larger_than_a_body(client):
+    terms = ldp.Terms(relay="a relay", min_batch=MOST_IN_BATCH + 1)
+    body = b'{"manifest": ' + campaign(terms=terms).to_json().encode() + b"}"
+    refused(client.post("/v1/campaigns", headers=ADMIN | JSON, content=body), 422)
 
 
 def test_only_manifests_that_can_be_collected(client):
@@ -216,6 +230,24 @@ def test_large_bodies(client):
 
     refused(client.post(f"{path}/reports", headers=REPORTS | ADMIN, content=parts()), 413)
     refused(client.post(f"{path}/reports", headers=REPORT, content=parts()), 413)
+    refused(client.post(f"{path}/reports", headers=REPORT, content=iter([bytes(27), bytes(1 << 20)])), 422)
+
+
+def test_a_large_body_is_not_held_in_memory(tmp_path):
+    manifest = campaign()
+    manifest.save(tmp_path / "manifest.json")
+    with serving(tmp_path / "store.db") as (_, url):
+        Administrator(url, ADMIN_TOKEN).make(str(tmp_path / "manifest.json"), "open", ())
+        connection = http.client.HTTPConnection(url.removeprefix("http://"))
+        parts = (bytes(1 << 20) for _ in range(31))
+        tracemalloc.start()
+        try:
+            connection.request("POST", f"/v1/campaigns/{manifest.id}/reports", parts, REPORT)
+            assert connection.getresponse().status == 422
+            assert tracemalloc.get_traced_memory()[1] < 8 << 20
+        finally:
+            tracemalloc.stop()
+            connection.close()
 
 
 def test_a_relay_campaign(client):
@@ -261,6 +293,26 @@ def test_release(client):
     assert client.get(f"{path}/check", headers=ADMIN).json()["suspicious"] == []
 
 
+def test_a_campaign_without_a_threshold_is_released_with_one(client):
+    plain = campaign()
+    manifest = dataclasses.replace(plain, parameters={})
+    path = new(client, manifest)
+    client.post(f"{path}/reports", headers=REPORTS | ADMIN, content=batch_of(reports_of(manifest, 800)))
+    refused(client.post(f"{path}/release", headers=ADMIN), 422)
+    refused(client.get(f"{path}/heavy-hitters", headers=ADMIN), 422)
+    assert client.post(f"{path}/release", headers=ADMIN, json={"threshold": 400}).status_code == 200
+
+
+def test_what_is_deleted_stays_so(client):
+    path = new(client, manifest := campaign())
+    assert client.delete(path, headers=ADMIN).status_code == 204
+    store = CollectorStore(client.collector.settings.store)
+    store.campaigns.release(manifest.id, "a result that was computed meanwhile")
+    rows = store._database.rows("SELECT released, manifest FROM campaign WHERE id = ?", manifest.id)
+    store.close()
+    assert rows == [(None, "")]
+
+
 def test_fakes_are_seen(client):
     path = new(client, manifest := campaign())
     fakes = [
@@ -288,6 +340,9 @@ def test_pages_of_chosen_origins_may_ask(client):
 def test_unknown_paths_and_methods(client):
     refused(client.get("/v2"), 404)
     refused(client.get(f"{NOBODY}/manifest"), 404)
+    refused(client.get("/v1/campaigns/", headers=ADMIN, follow_redirects=False), 404)
+    for odd in ("%00", "0" * 63, "0" * 64 + "%0a", "%3Fx", "A" * 64):
+        refused(client.get(f"/v1/campaigns/{odd}/manifest"), 404)
     refused(client.get(NOBODY, headers=ADMIN), 404)
     refused(client.get(NOBODY), 401)
     answer = refused(client.put(NOBODY), 405)

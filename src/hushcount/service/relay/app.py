@@ -49,7 +49,9 @@ def relay_application(relay: Relay, pause: float = PAUSE) -> Starlette:
     async def sealed(request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(None, 204, _ALLOWED)
-        bodies.kind_of(request, bodies.SEALED)
+        if bodies.kind_of(request, bodies.SEALED, bodies.SEALED_REPORTS) == bodies.SEALED_REPORTS:
+            body = await bodies.body_of(request)
+            return plain(202, {"accepted": await relay.add_batch(request.path_params["id"], body)})
         body = await bodies.body_of(request, 4 * SEALED_BYTES)
         if len(body) != SEALED_BYTES:
             raise RefusedError(422)
@@ -71,7 +73,9 @@ def relay_application(relay: Relay, pause: float = PAUSE) -> Starlette:
         Route("/healthz", _guarded(relay, health)),
         Route("/metrics", _guarded(relay, metrics)),
     ]
-    return Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: of_framework})
+    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: of_framework})
+    made.router.redirect_slashes = False
+    return made
 
 
 def _guarded(
@@ -95,5 +99,8 @@ def _guarded(
         except (DataError, BusyError) as failure:
             complain("store or collector failed", kind=type(failure).__name__)
             return problem(503, headers=again(RETRY))
+        except Exception as failure:
+            complain("failed", kind=type(failure).__name__)
+            return problem(500)
 
     return endpoint

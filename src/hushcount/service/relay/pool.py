@@ -25,6 +25,7 @@ _SCHEMA = (
 )
 _SETTINGS = ("PRAGMA busy_timeout = 2000", "PRAGMA secure_delete = ON")
 _HOUR = 3600
+MOST_TOGETHER = 50_000  # sealed reports of a batch, unless the smallest batch is larger
 
 
 class Pool:
@@ -66,6 +67,11 @@ class Pool:
             spent.add(np.ascontiguousarray(hashes))
         return outcomes
 
+    def add_batch(self, campaign: str, sealed: Sequence[bytes], now: float) -> None:
+        """Keep sealed reports that came together."""
+        with self._database.transaction():
+            self._wait(campaign, b"".join(sealed), now)
+
     def _write(self, campaign: str, sealed: Sequence[bytes], hashes: bytes, now: float) -> None:
         """Write a group in one transaction."""
         with self._database.transaction():
@@ -101,16 +107,23 @@ class Pool:
         )
         return [str(row[0]) for row in rows]
 
-    def gather(self, campaign: str) -> None:
-        """Make one batch of all that waits for a campaign; it stays on disk until it is forwarded."""
+    def gather(self, campaign: str, smallest: int) -> None:
+        """Make batches of all that waits for a campaign; they stay on disk until they are forwarded.
+
+        Each has `smallest` reports or more. A collector takes bodies of limited size, so many reports become
+        several batches; which report is in which is decided by the random bytes with which it begins.
+        """
         with self._database.transaction():
             rows = self._database.rows("SELECT body FROM waiting WHERE campaign = ?", campaign)
             joined = b"".join(_octets(row[0]) for row in rows)
-            sealed = [joined[at : at + SEALED_BYTES] for at in range(0, len(joined), SEALED_BYTES)]
+            sealed = sorted(joined[at : at + SEALED_BYTES] for at in range(0, len(joined), SEALED_BYTES))
             self._database.change("DELETE FROM waiting WHERE campaign = ?", campaign)
-            self._database.change(
-                "INSERT INTO batch (campaign, body) VALUES (?, ?)", campaign, pack_sealed(sealed)
-            )
+            parts = min(-(-len(sealed) // MOST_TOGETHER), max(len(sealed) // smallest, 1))
+            for part in range(parts):
+                self._database.change(
+                    "INSERT INTO batch (campaign, body) VALUES (?, ?)",
+                    *(campaign, pack_sealed(sealed[part::parts])),
+                )
 
     def batches(self) -> list[tuple[int, str, bytes]]:
         """Return the batches that were not forwarded yet."""

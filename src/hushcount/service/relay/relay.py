@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
-from hushcount.errors import DataError, ManifestError, ParameterError
+from hushcount.errors import DataError, ManifestError, ParameterError, ReportError
 from hushcount.ldp.client.http import ask, checked_url
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.sealing import unpack_sealed
@@ -21,7 +22,7 @@ from hushcount.service.limits import Limits
 from hushcount.service.observed import Observed, complain, say
 from hushcount.service.problems import RefusedError
 from hushcount.service.relay.pool import Pool
-from hushcount.service.store.campaigns import token_hash
+from hushcount.service.store.campaigns import is_campaign_id, token_hash
 from hushcount.service.store.reports import Outcome, Single
 
 Answered = TypeVar("Answered")
@@ -90,7 +91,8 @@ class Relay:
         self._pool: Pool | None = None
         self._manifests: dict[str, Manifest] = {}
         self._since: dict[str, float] = {}
-        self._refused: dict[str, int] = {}  # how many a batch had of which too few opened
+        self._refused: dict[str, int] = {}  # how many came back in batches of which too few opened
+        self._over: set[str] = set()  # campaigns that the collector has closed
         self.groups = Groups(self._write, settings.smallest_group, settings.longest_wait)
 
     @asynccontextmanager
@@ -116,6 +118,8 @@ class Relay:
 
     async def manifest(self, campaign: str) -> Manifest:
         """Return the manifest of a campaign of the collector, or refuse."""
+        if not is_campaign_id(campaign):
+            raise RefusedError(404)
         if campaign not in self._manifests:
             url = f"{self._url}/v1/campaigns/{campaign}/manifest"
             found = await asyncio.get_running_loop().run_in_executor(self._net, ask, "GET", url)
@@ -132,15 +136,33 @@ class Relay:
 
     async def add(self, campaign: str, sealed: bytes, token: str | None) -> Outcome:
         """Keep a sealed report, and return what became of it once that is on disk."""
-        manifest = await self.manifest(campaign)
+        manifest = await self._running(campaign)
         hashed = None
         if self._tokens is not None:
             hashed = None if token is None else token_hash(token)
             if hashed not in self._tokens:
                 raise RefusedError(401, headers={"WWW-Authenticate": "Bearer"})
-        if manifest.expired():
-            raise RefusedError(410)
         return await self.groups.add(manifest, Single(sealed, hashed))
+
+    async def add_batch(self, campaign: str, body: bytes) -> int:
+        """Keep a batch of sealed reports, which spend no tokens, and return how many, once it is on disk."""
+        if self._tokens is not None:
+            raise RefusedError(403, "This relay takes one report for each token, and so no batches.")
+        manifest = await self._running(campaign)
+        try:
+            sealed = await asyncio.to_thread(unpack_sealed, body)
+        except ReportError:
+            raise RefusedError(422) from None
+        await self._do(lambda pool: pool.add_batch(manifest.id, sealed, time.time()))
+        self.observed.event("sealed", len(sealed))
+        return len(sealed)
+
+    async def _running(self, campaign: str) -> Manifest:
+        """Return the manifest of a campaign that takes reports, or refuse."""
+        manifest = await self.manifest(campaign)
+        if manifest.expired() or campaign in self._over:
+            raise RefusedError(410)
+        return manifest
 
     async def _write(self, manifest: Manifest, singles: list[Single]) -> list[Outcome]:
         """Write a group."""
@@ -153,8 +175,10 @@ class Relay:
         """Make the batches that are due, and send what the collector does not have yet."""
         for campaign, count in (await self._do(lambda pool: pool.waiting())).items():
             if await self._is_due(campaign, count):
-                await self._do(lambda pool, campaign=campaign: pool.gather(campaign))  # type: ignore[misc]
+                smallest = (await self.manifest(campaign)).terms.min_batch
+                await self._do(partial(Pool.gather, campaign=campaign, smallest=smallest))
                 self._since.pop(campaign, None)
+                self._refused.pop(campaign, None)
         for number, campaign, body in await self._do(lambda pool: pool.batches()):
             await self._send(number, campaign, body)
 
@@ -166,7 +190,8 @@ class Relay:
             return False
         began = self._since.setdefault(campaign, time.monotonic())
         waited = time.monotonic() - began >= self.settings.max_wait
-        if count <= self._refused.get(campaign, 0):
+        refused = self._refused.get(campaign, 0)
+        if refused and count < refused + smallest:  # so nobody makes it send the same again for one more
             return False
         return count >= (smallest if waited else max(smallest, self.settings.min_batch))
 
@@ -178,11 +203,12 @@ class Relay:
         )
         self.observed.event("batches")
         if found.status in (202, *OVER):
-            self._refused.pop(campaign, None)
             await self._do(lambda pool: pool.forwarded(number))
+            if found.status != 202:
+                self._over.add(campaign)
             say("forwarded" if found.status == 202 else "campaign over", campaign=campaign)
         elif found.status == TOO_SMALL:  # some did not open, so the others need more company
-            self._refused[campaign] = len(unpack_sealed(body))
+            self._refused[campaign] = self._refused.get(campaign, 0) + len(unpack_sealed(body))
             await self._do(lambda pool: pool.put_back(number, campaign, body, time.time()))
             complain("batch refused", status=found.status)
         else:
@@ -198,7 +224,7 @@ class Relay:
             else:
                 over = time.time() >= manifest.expires + manifest.terms.retention_days * _DAY
             if over:
-                await self._do(lambda pool, campaign=campaign: pool.forget(campaign))  # type: ignore[misc]
+                await self._do(partial(Pool.forget, campaign=campaign))
 
     async def work(self, pause: float) -> None:
         """Forward and delete until the relay stops."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from hashlib import sha256
@@ -48,6 +49,15 @@ class StoredCampaign:
     def kept_until(self) -> int:
         """Return when the reports and the spent tokens are deleted."""
         return self.manifest.expires + self.manifest.terms.retention_days * DAY
+
+
+def is_campaign_id(text: str) -> bool:
+    """Return whether a text can be the id of a campaign; anything else goes to no database and no address.
+
+    >>> is_campaign_id("0" * 64), is_campaign_id("0" * 63 + "?")
+    (True, False)
+    """
+    return re.fullmatch(r"[0-9a-f]{64}", text, re.ASCII) is not None
 
 
 def token_hash(token: str) -> bytes:
@@ -130,7 +140,9 @@ class Campaigns:
 
     def release(self, campaign: str, document: str) -> None:
         """Keep what was released."""
-        self._change("UPDATE campaign SET released = ? WHERE id = ?", document, campaign)
+        self._change(
+            "UPDATE campaign SET released = ? WHERE id = ? AND state <> ?", document, campaign, DELETED
+        )
 
     def _change(self, statement: str, *values: str) -> None:
         with self._database.transaction():

@@ -97,39 +97,31 @@ class ReportStore:
         Reports that spend tokens are stored only if there are at least `smallest` new ones: among fewer, the
         store would show which token belongs to which report.
         """
-        try:
-            with self._database.transaction():
-                seen, running = self._lock(manifest, now)
-                outcomes = _decide(singles, seen, Outcome.STORED if running else Outcome.OVER)
-                chosen = _stored(singles, outcomes)
-                if len(chosen) < smallest and any(each.token is not None for each in chosen):
-                    chosen = []
-                    outcomes = [Outcome.ALONE if done is Outcome.STORED else done for done in outcomes]
-                batch = read_reports(b"".join(each.report for each in chosen), manifest).batch
-                spent = _hashes(chosen)
-                spent = spent[in_order(spent)]
-                if chosen:
-                    self._write(manifest, batch, now, b"")
-                    self._spend(manifest, seen, spent)
-        except BaseException:
-            self.forget(manifest.id)
-            raise
+        with self._database.transaction():
+            seen, running = self._lock(manifest, now)
+            outcomes = _decide(singles, seen, Outcome.STORED if running else Outcome.OVER)
+            chosen = _stored(singles, outcomes)
+            if len(chosen) < smallest and any(each.token is not None for each in chosen):
+                chosen = []
+                outcomes = [Outcome.ALONE if done is Outcome.STORED else done for done in outcomes]
+            batch = read_reports(b"".join(each.report for each in chosen), manifest).batch
+            spent = _hashes(chosen)
+            spent = spent[in_order(spent)]
+            if chosen:
+                self._write(manifest, batch, now, b"")
+                self._spend(manifest, seen, spent)
         self._learn(seen, batch.nonces, spent)
         return outcomes
 
     def add_batch(self, manifest: Manifest, sent: RelayBatch, now: float) -> tuple[Outcome, int]:
         """Store a batch whole or not at all; return what became of it and how many reports are new."""
-        try:
-            with self._database.transaction():
-                seen, running = self._lock(manifest, now)
-                fresh = seen.nonces.fresh(sent.batch.nonces)
-                outcome = self._judge(manifest, sent, fresh, running)
-                batch = sent.batch.where(fresh)
-                if outcome is Outcome.STORED:
-                    self._write(manifest, batch, now, sent.digest, sent.dropped)
-        except BaseException:
-            self.forget(manifest.id)
-            raise
+        with self._database.transaction():
+            seen, running = self._lock(manifest, now)
+            fresh = seen.nonces.fresh(sent.batch.nonces)
+            outcome = self._judge(manifest, sent, fresh, running)
+            batch = sent.batch.where(fresh)
+            if outcome is Outcome.STORED:
+                self._write(manifest, batch, now, sent.digest, sent.dropped)
         if outcome is not Outcome.STORED:
             return outcome, 0
         self._learn(seen, batch.nonces, np.empty((0, 2), np.uint64))
@@ -137,8 +129,7 @@ class ReportStore:
 
     def _judge(self, manifest: Manifest, sent: RelayBatch, fresh: Mask, running: bool) -> Outcome:
         """Return whether a batch may be stored."""
-        known = "SELECT 1 FROM batch WHERE campaign = ? AND digest = ?"
-        if self._database.rows(known, manifest.id, sent.digest):
+        if self.has(manifest.id, sent.digest):
             return Outcome.DONE
         if not running:
             return Outcome.OVER
@@ -148,6 +139,12 @@ class ReportStore:
             return Outcome.MIXED
         return Outcome.STORED if fresh.sum() >= manifest.terms.min_batch else Outcome.TOO_FEW
 
+    def has(self, campaign: str, digest: bytes) -> bool:
+        """Return whether a batch is stored already."""
+        return bool(
+            self._database.rows("SELECT 1 FROM batch WHERE campaign = ? AND digest = ?", campaign, digest)
+        )
+
     def read(self, campaign: str) -> Iterator[tuple[Words, np.ndarray[tuple[int], np.dtype[np.uint16]]]]:
         """Yield the batches of a campaign, as its tables take them."""
         number = 0
@@ -156,13 +153,18 @@ class ReportStore:
             yield readable(_octets(rows[0][0]))
 
     def _lock(self, manifest: Manifest, now: float) -> _Now:
-        """Lock a campaign, and read what other processes have added to it."""
+        """Lock a campaign, and read what other processes have added to it.
+
+        What is known was committed, so it stays true when a transaction fails. Only a store that has fewer
+        batches than before (it was deleted, or is a backup) is read anew.
+        """
         rows = self._database.rows(
             f"SELECT state, batches, spent FROM campaign WHERE id = ?{self._database.alone}", manifest.id
         )
         state, batches, spends = rows[0] if rows else ("", 0, 0)
-        seen = self._known.get(manifest.id) or _Seen(Runs(self._folder), Runs(self._folder))
-        self._known[manifest.id] = seen
+        seen = self._known.get(manifest.id)
+        if seen is None or seen.batches > int(str(batches)) or seen.spends > int(str(spends)):
+            seen = self._known[manifest.id] = _Seen(Runs(self._folder), Runs(self._folder))
         while seen.batches < int(str(batches)):
             body = self._blob("SELECT body FROM batch", manifest, seen.batches + 1)
             seen.nonces.add(nonces_of(body))

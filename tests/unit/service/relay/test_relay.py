@@ -11,6 +11,7 @@ from hushcount import ldp
 from hushcount.ldp.client.http import ask
 from hushcount.ldp.wire.sealing import SEALED_BYTES, pack_sealed, seal_report
 from hushcount.service.admin import Administrator
+from hushcount.service.relay import pool
 from hushcount.service.relay.app import relay_application
 from hushcount.service.relay.relay import Relay, RelaySettings
 
@@ -81,9 +82,13 @@ def test_through_the_relay(made, tmp_path):
                 (TOKENS[60], sealed, SEALED_REPORTS),
             )
         ]
-        assert statuses == [409, 401, 401, 422, 413, 415]
+        assert statuses == [409, 401, 401, 422, 413, 403]
         nowhere = f"{relay}/v1/campaigns/{'0' * 64}/sealed"
         assert ask("POST", nowhere, TOKENS[60], sealed, SEALED).status == 404
+        for odd in ("%3Fx", "a%20b", "%0d%0aX", "%00", "..", "%ff"):
+            place = f"{relay}/v1/campaigns/{odd}/sealed"
+            answer = ask("POST", place, TOKENS[60], sealed, SEALED)
+            assert (answer.status, answer.title) == (404, "There is nothing here."), odd
     assert admin.status(manifest.id)["batches"] == 1
     direct = ask("POST", f"{address}/reports", None, reports_of(manifest, 1)[0], SEALED)
     assert direct.status in (403, 415)
@@ -124,6 +129,47 @@ def test_too_few_that_open_wait_for_more(made, tmp_path):
         # The batch goes off as soon as twenty open; the others wait for the next one.
         assert until(lambda: 20 <= admin.status(manifest.id)["reports"] <= 30)
     assert admin.status(manifest.id)["dropped"] == 15
+
+
+def test_many_reports_are_several_batches_and_a_closed_campaign_takes_none(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "MOST_TOGETHER", 30)
+    admin, url, manifest, token = made
+    key = key_of(url)
+    sealed = [seal_report(each, *key, manifest.campaign) for each in reports_of(manifest, 145)]
+    with listening(relaying(url, token, tmp_path)) as relay:
+        place = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        for body in (b"", pack_sealed(sealed)[:-1], pack_sealed(sealed) + b"x"):
+            assert ask("POST", place, None, body, SEALED_REPORTS).status == 422
+        assert ask("POST", place, None, pack_sealed(sealed[:100]), SEALED_REPORTS).status == 202
+        assert until(lambda: admin.status(manifest.id)["reports"] == 100)
+        assert admin.status(manifest.id)["batches"] == 4, "of 25 each: above 30 is too many, below 20 too few"
+        # Of 45 no two batches of twenty and at most thirty more could be made, but two of 22 and 23.
+        assert ask("POST", place, None, pack_sealed(sealed[100:]), SEALED_REPORTS).status == 202
+        assert until(lambda: admin.status(manifest.id)["reports"] == 145)
+        admin.close(manifest.id)
+        more = [seal_report(each, *key, manifest.campaign) for each in reports_of(manifest, 20)]
+        assert ask("POST", place, None, pack_sealed(more), SEALED_REPORTS).status == 202
+        # The collector has not said yet that it is closed; once it has, the relay says so too.
+        assert until(lambda: ask("POST", place, None, more[0], SEALED).status == 410)
+        assert ask("POST", place, None, pack_sealed(more), SEALED_REPORTS).status == 410
+
+
+def test_what_was_refused_is_not_sent_again_for_one_more_report(made, tmp_path):
+    admin, url, manifest, token = made
+    key = key_of(url)
+    bad = [key[0] + bytes([number]) * (SEALED_BYTES - 8) for number in range(30)]
+    with listening(relaying(url, token, tmp_path)) as relay:
+        place = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        batches = lambda: ask("GET", f"{relay}/metrics").body.count(b"hushcount_batches_total 1")  # noqa: E731
+        assert ask("POST", place, None, pack_sealed(bad[:20]), SEALED_REPORTS).status == 202
+        assert until(batches)
+        for each in bad[20:]:
+            assert ask("POST", place, None, each, SEALED).status == 202
+        time.sleep(1.0)
+        assert batches(), "ten more are too few to try again"
+        good = [seal_report(each, *key, manifest.campaign) for each in reports_of(manifest, 25)]
+        assert ask("POST", place, None, pack_sealed(good), SEALED_REPORTS).status == 202
+        assert until(lambda: admin.status(manifest.id)["reports"] == 25)
 
 
 def test_batches_of_sealed_reports(made):
