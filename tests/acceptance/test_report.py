@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from tests.chromium import Shown, chromium
+from tests.feeds import made_feed
 from tests.made import made as other_kinds
 from tests.releases import release_of
 from tests.unit.releases.tree_example import tree
@@ -56,13 +57,50 @@ def reports(tmp_path_factory):
     made |= {
         name: other_kinds(name) for name in ("keys-steered", "hierarchy-users", "sum", "local, tree_hist")
     }
+    made |= {"feed": watched(folder), "feed, evil": evil_feed(folder / "evil"), "feed, empty": empty_feed(folder)}
     for name, release in made.items():
         release.report(folder / f"{name}.html")
     return folder
 
 
+def watched(folder):
+    """The feed of a real watch of twelve days: a key of all days, one that retires and comes back, rare ones."""
+    hc.Ledger(folder / "spent.db").init("shop", **BUDGET, slack=0)
+    days = [f"2026-10-{day:02}" for day in range(1, 13)]
+    watch = hc.watch(
+        folder / "shop.hw",
+        period="1d",
+        start=days[0],
+        until="2026-10-13",
+        levels=["1d", "2d"],
+        ledger=folder / "spent.db",
+        dataset="shop",
+        retire_below=100,
+        **BUDGET,
+    )
+    for place, day in enumerate(days):
+        comes_back = [] if 4 <= place < 8 else ["ice cream"] * 300
+        watch.add(["bread"] * (400 + 30 * place) + comes_back + [f"rare {day}"], label=day)
+        watch.close(folder / "feed", f"{day}T00")
+    return hc.feed(folder / "feed")
+
+
+def evil_feed(folder):
+    """A feed whose keys try to be markup."""
+    entries = [(key, "entry", None, 0, count) for key, count in EVIL]
+    made_feed(folder, {0: entries, 1: [(key, "node", 0, 1, count) for key, count in EVIL]})
+    return hc.feed(folder)
+
+
+def empty_feed(folder):
+    """A feed of a period in which no key became known."""
+    made_feed(folder / "empty", {0: []})
+    return hc.feed(folder / "empty")
+
+
 KINDS = ("table", "users", "tree", "sample", "empty", "evil", "oracle")
-NAMES = (*KINDS, "keys-steered", "hierarchy-users", "sum", "local, tree_hist")
+FEEDS = ("feed", "feed, evil", "feed, empty")
+NAMES = (*KINDS, *FEEDS, "keys-steered", "hierarchy-users", "sum", "local, tree_hist")
 PLACE = re.compile(r' (?:x|width)="([\d.]+)"')
 LOOKS = {
     "light": {"color_scheme": "light"},
@@ -203,6 +241,24 @@ def test_odd_keys_are_shown_and_do_nothing(browser, reports):
         assert shown.page.locator("img").count() == 0
         assert shown.quiet
     assert [row["key"] for row in hc_rows(reports / "evil.html")] == [key for key, _ in EVIL]
+
+
+def test_a_feed_shows_what_enters_and_retires(browser, reports):
+    with Shown(browser, reports / "feed.html") as shown:
+        said = shown.page.inner_text("main")
+        assert "retired" in said
+        assert said.count("entered with ") == 3  # one key twice
+        assert shown.page.locator("svg[role=img] title").count() == 3
+
+
+def test_odd_keys_of_a_feed_are_shown_and_do_nothing(browser, reports):
+    with Shown(browser, reports / "feed, evil.html") as shown:
+        shown.page.on("dialog", lambda dialog: shown.said.append(dialog.message))
+        keys = shown.page.locator("figcaption").all_inner_texts()
+        assert keys[:3] == [key for key, _ in EVIL[:3]]
+        assert keys[3] == "a\\u202eb\\u2066c"
+        assert shown.page.locator("img, script").count() == 0
+        assert shown.quiet
 
 
 def test_saved_json_is_the_release(browser, reports):

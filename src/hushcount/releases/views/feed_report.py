@@ -66,7 +66,7 @@ def feed_report(history: FeedHistory) -> str:
             element(
                 "p", "Among the keys that are most frequent in all, by the count of each part of the time."
             ),
-            element("div", ranks(names[:RANKED], table.shapes[:RANKED]), class_="scroll"),
+            _wide_part("Ranks over time", ranks(names[:RANKED], table.shapes[:RANKED])),
         ),
         _section(
             "Each key",
@@ -82,7 +82,7 @@ def feed_report(history: FeedHistory) -> str:
                 class_="panels",
             ),
         ),
-        _section("So far", _rows(table, names)),
+        _section("So far", _wide_part("Table so far", _rows(table, names))),
         _section("Entries and retirements", *_changes(history)),
         _section(
             "How to read the numbers",
@@ -188,7 +188,7 @@ def panel(shape: Sequence[int | None], width: int) -> Markup:
         )
         for run in runs
     ]
-    lines = [element("path", d=path([at(cell, count) for cell, count in _wide(run)])) for run in runs]
+    lines = [element("path", d=path([at(cell, count) for cell, count in _dash(run)])) for run in runs]
     return element(
         "svg",
         element("title", "Counts of this key over time"),
@@ -215,7 +215,7 @@ def _runs(shape: Sequence[int | None]) -> Iterator[list[tuple[int, int]]]:
         yield run
 
 
-def _wide(run: list[tuple[int, int]]) -> list[tuple[float, int]]:
+def _dash(run: list[tuple[int, int]]) -> list[tuple[float, int]]:
     """Return a run as a line; one point alone is a short dash."""
     if len(run) > 1:
         return [(cell, count) for cell, count in run]
@@ -248,13 +248,16 @@ def _changes(history: FeedHistory) -> tuple[Markup, ...]:
     ]
     return (
         element("p", f"The newest of {history.entered:,} entries, and the retirements between them."),
-        _table(("when", "key", "what"), body),
+        _wide_part("Table of entries and retirements", _table(("when", "key", "what"), body)),
     )
 
 
 def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> Markup:
     rows = [element("tr", *(element("td", cell) for cell in row)) for row in body]
     titles = element("tr", *(element("th", each, scope="col") for each in head))
-    return element(
-        "div", element("table", element("thead", titles), element("tbody", joined(rows))), class_="scroll"
-    )
+    return element("table", element("thead", titles), element("tbody", joined(rows)))
+
+
+def _wide_part(name: str, *parts: Markup) -> Markup:
+    """Return what may be wider than the window, in a box of its own that a keyboard can reach and move."""
+    return element("div", *parts, class_="scroll", tabindex=0, role="region", aria_label=name)
