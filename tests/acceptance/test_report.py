@@ -57,14 +57,18 @@ def reports(tmp_path_factory):
     made |= {
         name: other_kinds(name) for name in ("keys-steered", "hierarchy-users", "sum", "local, tree_hist")
     }
-    made |= {"feed": watched(folder), "feed, evil": evil_feed(folder / "evil"), "feed, empty": empty_feed(folder)}
+    made |= {
+        "feed": watched(folder),
+        "feed, evil": evil_feed(folder / "evil"),
+        "feed, empty": empty_feed(folder),
+    }
     for name, release in made.items():
         release.report(folder / f"{name}.html")
     return folder
 
 
 def watched(folder):
-    """The feed of a real watch of twelve days: a key of all days, one that retires and comes back, rare ones."""
+    """The feed of a real watch: a key of all days, one that retires and comes back, rare ones."""
     hc.Ledger(folder / "spent.db").init("shop", **BUDGET, slack=0)
     days = [f"2026-10-{day:02}" for day in range(1, 13)]
     watch = hc.watch(

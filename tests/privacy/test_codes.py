@@ -76,6 +76,33 @@ def test_by_keys_is_by_events_where_nothing_is_evicted(rule, counters):
     assert equal > 100  # the condition with equality is met, too
 
 
+def by_first(state: State, batch: tuple[int, ...], counters: int) -> State:
+    """The twin: each key once, in the order of first occurrences."""
+    for key in dict.fromkeys(batch):
+        state = space_saving(state, key, batch.count(key), counters)
+    return state
+
+
+def test_the_order_of_first_occurrences_gives_another_state():
+    """All batches of up to four events after all streams of up to four, with up to three counters.
+
+    The figures are those of the specification. The wrong order spends no more, as far as anybody found: it is
+    refused because a checkpoint would not go on as the same stream.
+    """
+    met = wrong = other = 0
+    for counters in (1, 2, 3):
+        starts = [stream for length in range(5) for stream in product(range(KEYS), repeat=length)]
+        states = [by_events(space_saving, ({}, 0), stream, counters) for stream in starts]
+        batches = [batch for length in range(1, 5) for batch in product(range(KEYS), repeat=length)]
+        for state, batch in product(states, batches):
+            if fits(state, batch, counters):
+                met += 1
+                right = ordered(space_saving, by_events(space_saving, state, batch, counters))
+                other += right != ordered(space_saving, by_keys(space_saving, state, batch, counters))
+                wrong += right != ordered(space_saving, by_first(state, batch, counters))
+    assert (met, other, wrong) == (68_016, 0, 22_872)
+
+
 def before(rule, counters):
     """The states after every stream of up to three events."""
     for length in range(4):
@@ -107,7 +134,8 @@ STREAM = (6, 5, 3, 1, 7, 5, 5, 3, 1, 2, 2, 5, 5, 7, 1, 4, 7, 2, 7, 7, 1, 2, 4, 7
 
 def test_batches_by_key_without_the_condition_are_refuted():
     """One event less moves the floor and the counts of common keys by 5; the lemma allows 1."""
-    assert after(by_keys, (0, 1, 2, 0), 4, 2) != after(by_events, (0, 1, 2, 0), 4, 2)
+    assert after(by_keys, (0, 1, 2, 0), 4, 2)[0] == {1: 1, 0: 3}  # users.json, "condition_broken"
+    assert after(by_events, (0, 1, 2, 0), 4, 2)[0] == {2: 2, 0: 2}
     for counting, worst in ((by_keys, 5), (by_events, 1)):
         found = []
         for row in range(len(STREAM)):

@@ -14,6 +14,7 @@ from tests.privacy.test_space_saving import moves, tight
 
 from hushcount.audit import laws as hs
 from hushcount.mechanisms.counters.key_shards import KeyShardRelease
+from hushcount.privacy import Budget
 
 Stream = tuple[int, ...]
 Deal = Callable[[Stream], list[Stream]]
@@ -109,3 +110,13 @@ def test_the_whole_budget_for_every_shard_is_not_that_of_a_user_of_two_keys() ->
     pair = floor_pair((0, 0), ((6, 5),))
     both = hs.together([pair, pair])
     assert hs.hockey_stick(both, MECHANISM.budget.epsilon) > 0.33 > 3 * MECHANISM.budget.delta
+
+
+def test_at_the_budget_of_the_page_it_spends_338_thousandths() -> None:
+    """The same at (1, 1e-6), for two keys far above the threshold: .338 where 1e-6 is claimed."""
+    noise = KeyShardRelease(Budget(1.0, 1e-6)).noise
+    values = np.arange(-60, 62)
+    pair = (np.asarray(noise.pmf(values - 1)), np.asarray(noise.pmf(values)))
+    spent = hs.hockey_stick(hs.together([pair, pair]), 1.0)
+    print(f"the whole budget for both shards of a user: divergence {spent:.4f} for a claimed 1e-6")
+    assert spent == pytest.approx(0.338, abs=5e-4)
