@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.errors import DataError, ParameterError
+from hushcount.keys.plain import in_one_piece
+from hushcount.keys.text import is_text
 
 LARGEST_NUMBER = (1 << 39) - 1  # as many events as a sketch can count
 WHOLE = re.compile(r"\s*\+?([0-9]{1,1000})(\.0*)?\s*", re.ASCII)
@@ -66,15 +68,13 @@ class EventNumbers:
         if pa.types.is_dictionary(kind):
             return self.check(kind.value_type)
         known = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        if not (known or _is_text(kind) or pa.types.is_null(kind)):
+        if not (known or is_text(kind) or pa.types.is_null(kind)):
             raise ParameterError(NO_NUMBERS.format(kind))
         return kind
 
     def values(self, column: pa.Array | pa.ChunkedArray, on_bad: str) -> pa.Array:
         """Return the number of events of each row, null if it tells none and is not `on_bad`."""
-        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+        array = in_one_piece(column)
         self.check(array.type)
         found = self._read(array)
         if on_bad == "fail" and found.null_count:
@@ -91,10 +91,6 @@ class EventNumbers:
         return pa.array([_number(value) for value in coded.dictionary.to_pylist()], pa.int64()).take(
             coded.indices
         )
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _cut(array: pa.Array) -> pa.Array:

@@ -118,7 +118,7 @@ def plain(column: pa.Array | pa.ChunkedArray, reading: str, label: str, limit: K
     array = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
     if reading == "int":
         return _as_int(array, label)
-    if reading == "text" and not is_text(array.type):
+    if reading == "text" and not has_text_offsets(array.type):
         array = _as_text(array, label)
     return array
 
@@ -143,7 +143,13 @@ def check_type(kind: pa.DataType, reading: str, label: str) -> pa.DataType:
     return plain(pa.nulls(0, kind), reading, label, DEFAULT_LIMIT).type
 
 
-def is_text(kind: pa.DataType) -> bool:
+def in_one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return the values of a column as one array without a dictionary."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def has_text_offsets(kind: pa.DataType) -> bool:
     """Return whether a type is text with an array of bytes behind it."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -164,7 +170,7 @@ def _by_value(array: pa.Array, label: str, limit: KeyLimit) -> pa.Array:
         array = array.cast(pa.binary())
     _refuse(array.type, label)
     array = limit.nulled(array)
-    if is_text(array.type) and not is_utf8(array):
+    if has_text_offsets(array.type) and not is_utf8(array):
         raise DataError(f"{label} has text that is not valid UTF-8.")
     return array
 
@@ -187,7 +193,7 @@ def _as_int(array: pa.Array, label: str) -> pa.Array:
     if pa.types.is_integer(array.type):
         return array
     sentence = f"{label} has values that are not whole numbers (type int)."
-    if not is_text(array.type):
+    if not has_text_offsets(array.type):
         raise DataError(sentence)
     return _cast(pc.ascii_trim_whitespace(array), pa.int64(), sentence)
 

@@ -100,8 +100,13 @@ def _has_plain_text(kind: pa.DataType) -> bool:
     """Return whether Arrow's own text of a type is right for all its values."""
     types = pa.types
     plain = (types.is_integer, types.is_boolean, types.is_decimal, types.is_floating, types.is_null)
-    texts = (types.is_string, types.is_large_string, types.is_string_view)
-    return any(check(kind) for check in plain + texts)
+    return is_text(kind) or any(check(kind) for check in plain)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type is text, however it is laid out."""
+    types = pa.types
+    return any(check(kind) for check in (types.is_string, types.is_large_string, types.is_string_view))
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.errors import ParameterError
+from hushcount.keys.plain import in_one_piece
+from hushcount.keys.text import is_text
 
 if TYPE_CHECKING:
     from hushcount.keys.columns import Columns
@@ -57,16 +59,15 @@ class TimeColumn:
         """Return a type that times can have, or raise."""
         if pa.types.is_dictionary(kind):
             return self.check(kind.value_type)
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-        if not (text or pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_null(kind)):
+        if not (
+            is_text(kind) or pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_null(kind)
+        ):
             raise ParameterError(f"time must be a column of times or of ISO text, got {kind}.")
         return kind
 
     def within(self, column: pa.Array | pa.ChunkedArray) -> pa.Array:
         """Return whether each row is in the window; a time that is missing or unreadable is in none."""
-        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+        array = in_one_piece(column)
         self.check(array.type)
         if pa.types.is_null(array.type):
             return pa.array([False] * len(array))

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.errors import DataError, ParameterError
+from hushcount.keys.plain import in_one_piece
+from hushcount.keys.text import is_text
 from hushcount.privacy import check_count
 
 LARGEST_WEIGHT = (1 << 31) - 1
@@ -64,16 +66,13 @@ class WeightColumn:
         """Return a type that weights can have: whole numbers, or text to read them from. Raise for others."""
         if pa.types.is_dictionary(kind):
             return self.check(kind.value_type)
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-        if not (text or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
             raise ParameterError(REAL.format(kind))
         return kind
 
     def values(self, column: pa.Array | pa.ChunkedArray, on_bad: str) -> pa.Array:
         """Return the weight of each row, null if it has none; text that is no whole number is `on_bad`."""
-        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+        array = in_one_piece(column)
         self.check(array.type)
         if pa.types.is_integer(array.type):
             return self._cut(array)

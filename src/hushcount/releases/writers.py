@@ -232,6 +232,7 @@ def _is_plain(kind: pa.DataType) -> bool:
     """Return whether JSON and CSV have values of this type."""
     from pyarrow import types
 
+    from hushcount.keys.text import is_text
+
     numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
-    texts = (types.is_string, types.is_large_string, types.is_string_view)
-    return any(check(kind) for check in numbers + texts)
+    return is_text(kind) or any(check(kind) for check in numbers)

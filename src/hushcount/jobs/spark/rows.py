@@ -25,6 +25,7 @@ from hushcount.sources.duckdb.bounding import AllRows, PlacedPairs, UserBound
 from hushcount.sources.duckdb.counted import RowsByHash
 from hushcount.sources.read_ahead import read_ahead
 from hushcount.sources.source import Batch, Source
+from hushcount.sources.wrapped import WrappedSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -96,20 +97,10 @@ class SparkRows(Source):
 
 
 @dataclass(frozen=True, slots=True)
-class _CountedBySpark(Source):
+class _CountedBySpark(WrappedSource):
     """Pairs of weight and key, where the weight is the number of rows that have the key."""
 
     source: SparkRows
-
-    @property
-    def columns(self) -> KeyColumns:
-        """The key columns with their types."""
-        return self.source.columns
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """What one row is."""
-        return self.source.unit
 
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Let Spark count, and yield the pairs; nothing can be skipped."""

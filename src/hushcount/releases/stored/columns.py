@@ -14,6 +14,7 @@ from decimal import Decimal
 import pyarrow as pa
 from pyarrow import types
 
+from hushcount.keys.text import is_text
 from hushcount.releases.stored.exact import (
     Plain,
     fields_from,
@@ -114,12 +115,12 @@ def _values_from(kind: pa.DataType, values: Plain) -> pa.Array:
     """Return the values of a column of this type, or raise."""
     carrier, _, read = _codec(kind)
     array = pa.array(list_from(values, lambda value: None if value is None else read(value)), carrier)
-    return array.view(kind) if types.is_temporal(kind) else array.cast(kind, safe=not _is_text(kind))
+    return array.view(kind) if types.is_temporal(kind) else array.cast(kind, safe=not is_text(kind))
 
 
 def _codec(kind: pa.DataType) -> Codec:
     """Return the type in which values are handed over, and how one value is written and read."""
-    if _is_text(kind):
+    if is_text(kind):
         return pa.binary(), _text_plain, _text_from
     if types.is_temporal(kind):
         return pa.int32() if kind.bit_width == 32 else pa.int64(), whole_plain, whole_from
@@ -129,10 +130,6 @@ def _codec(kind: pa.DataType) -> Codec:
         if check(kind):
             return kind, write, read
     return kind, bytes.hex, lambda value: bytes.fromhex(text_from(value))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return any(check(kind) for check in (types.is_string, types.is_large_string, types.is_string_view))
 
 
 def _text_plain(value: bytes) -> Plain:

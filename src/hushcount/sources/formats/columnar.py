@@ -19,7 +19,7 @@ from pyarrow import ipc, parquet
 from hushcount.errors import DataError
 from hushcount.keys.buffers import checked_slices
 from hushcount.keys.memory import BATCH_ROWS
-from hushcount.keys.plain import is_text
+from hushcount.keys.plain import has_text_offsets
 from hushcount.sources.formats.inputs import Input, RegularFile
 from hushcount.sources.formats.registry import ARROW_FILE, Names, Piece
 
@@ -241,7 +241,7 @@ def _opened(raw: pa.NativeFile, names: Names) -> tuple[parquet.ParquetFile, int]
     length = int(BATCH_BYTES / max(sum(whole for whole, _ in sizes.values()), 1.0))
     length = max(BATCH_ROWS // 16, min(BATCH_ROWS, length))
     kinds, metadata = opened.schema_arrow, opened.metadata
-    shared = [name for name in names if is_text(kinds.field(name).type)]
+    shared = [name for name in names if has_text_offsets(kinds.field(name).type)]
     shared = [name for name in shared if _is_coded(*sizes[name])]
     if not shared:
         return opened, length
