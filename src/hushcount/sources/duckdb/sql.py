@@ -114,7 +114,9 @@ class SqlSource(Source):
             order = keyed_hash(self.order_key, *self.columns.ordering(rows.columns))
             if not self.mixed:
                 order = f"hash({literal(self.order_key)}, {', '.join(map(identifier, rows.columns))})"
-            yield from _ordered_pieces(rows, self.columns.names, order)
+            # As text: relation.query would make a view in the attached file, which is only read.
+            query = _ordered(f"(\n{rows.sql_query()}\n)", self.columns.names, order)
+            yield from _pieces_of(connection.sql(query))
         for file in self.question.files:
             file.check_unchanged()
 
@@ -127,17 +129,22 @@ def open_relation(relation: duckdb.DuckDBPyRelation, columns: KeyColumns) -> Mem
     order = keyed_hash(fresh_key().hex(), *columns.ordering(relation.columns))
 
     def pieces() -> Iterator[Columns]:
-        for piece in guarded(_ordered_pieces(relation, columns.names, order), query_failure):
+        query = _ordered("hushcount_rows", columns.names, order)
+        ordered = attempt(query_failure, relation.query, "hushcount_rows", query)
+        for piece in guarded(_pieces_of(ordered), query_failure):
             yield piece.columns or ()
 
     return MemorySource(InMemory(columns, pieces), RESULT_ROW, (unit_note(RESULT_ROW),))
 
 
-def _ordered_pieces(rows: duckdb.DuckDBPyRelation, names: Names, order: str) -> Iterator[Piece]:
-    """Yield the key columns, sorted by a hash of the whole row and then by the key."""
+def _ordered(rows: str, names: Names, order: str) -> str:
+    """Return a query of the key columns, sorted by a hash of the whole row and then by the key."""
     keys = ", ".join(map(identifier, names))
-    ordered = rows.query("hushcount_rows", f"SELECT {keys} FROM hushcount_rows ORDER BY {order}, {keys}")
-    for batch in record_batches(ordered, ROWS):  # type: ignore[arg-type]
+    return f"SELECT {keys} FROM {rows} AS hushcount_rows ORDER BY {order}, {keys}"
+
+
+def _pieces_of(rows: duckdb.DuckDBPyRelation) -> Iterator[Piece]:
+    for batch in record_batches(rows, ROWS):
         yield Piece(batch.columns, batch.num_rows, 0)
 
 
