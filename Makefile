@@ -7,6 +7,7 @@
 # make lint   style, format and types
 # make bench  speed and memory against other programs
 # make keys   keys found without counts, beside OpenDP and PipelineDP (docs/keys.md; takes minutes)
+# make docs   the documentation as pages to read in a browser, under build/docs (needs no network to be read)
 # make dist   wheel and sdist under dist/, with docs, proofs and changelog inside
 # make lock   pin the newest dependencies (takes minutes; never part of the others)
 #
@@ -25,7 +26,7 @@ DEMO := build/demo.html
 AXE := tests/browser/node_modules/axe-core/axe.min.js
 CLIENT := clients/browser/node_modules/.package-lock.json
 
-.PHONY: demo demo-collect demo-watch test cover soak lint bench keys dist lock clean
+.PHONY: demo demo-collect demo-watch test cover soak lint bench keys docs dist lock clean
 
 demo: $(VENV)/runtime
 	@mkdir -p $(dir $(DEMO))
@@ -63,6 +64,12 @@ bench: $(VENV)/dev
 keys: $(VENV)/dev $(VENV)-peers/made
 	$(BIN)/python experiments/keys/compare.py
 
+# Made from a copy of the pages, to which the references of commands and names are added.
+docs: $(VENV)/docs
+	@rm -rf build/pages && mkdir -p build && cp -r docs build/pages
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html build/pages build/docs
+	@echo "The documentation is $(CURDIR)/build/docs/index.html: open it in a browser."
+
 dist: $(VENV)/runtime
 	@rm -rf build dist
 	$(BIN)/python -c "from setuptools import build_meta as build; build.build_sdist('dist'); build.build_wheel('dist')"
@@ -73,6 +80,7 @@ lock:
 	$(VENV)-lock/bin/python -m pip --quiet install pip-tools==7.6.2
 	cd requirements && ../$(COMPILE) --upgrade --output-file runtime.txt runtime.in
 	cd requirements && ../$(COMPILE) --upgrade --output-file dev.txt dev.in
+	cd requirements && ../$(COMPILE) --upgrade --output-file docs.txt docs.in
 	cd requirements && ../$(COMPILE) --upgrade --output-file smoke.txt smoke.in
 	cd requirements && ../$(COMPILE) --upgrade --output-file oldest.txt oldest.in
 	cd requirements && ../$(COMPILE) --upgrade --output-file peers.txt peers.in
@@ -109,4 +117,9 @@ $(CLIENT): clients/browser/package-lock.json
 
 $(VENV)/dev: $(VENV)/runtime requirements/dev.txt
 	@$(PIP) install --no-deps --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+# The references name what the extras hold, so all of them are there.
+$(VENV)/docs: $(VENV)/dev requirements/docs.txt
+	@$(PIP) install --no-deps --require-hashes --requirement requirements/docs.txt
 	@touch $@
