@@ -143,7 +143,8 @@ def _ordered(rows: str, names: Names, order: str) -> str:
     return f"SELECT {keys} FROM {rows} AS hushcount_rows ORDER BY {order}, {keys}"
 
 
-def _pieces_of(rows: duckdb.DuckDBPyRelation) -> Iterator[Piece]:
+def _pieces_of(rows: duckdb.DuckDBPyRelation | None) -> Iterator[Piece]:
+    assert rows is not None, "a query has rows"
     for batch in record_batches(rows, ROWS):
         yield Piece(batch.columns, batch.num_rows, 0)
 
