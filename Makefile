@@ -7,6 +7,8 @@
 # make lint   style, format and types
 # make bench  speed and memory against other programs
 # make keys   keys found without counts, beside OpenDP and PipelineDP (docs/keys.md; takes minutes)
+# make experiments  what the papers claim, measured again at small sizes, under build/experiments (some 20 minutes)
+# make experiments-full  the same at the sizes of the papers (hours), kept in experiments/ and docs/claims.md
 # make docs   the documentation as pages to read in a browser, under build/docs (needs no network to be read)
 # make dist   wheel and sdist under dist/, with docs, proofs and changelog inside
 # make lock   pin the newest dependencies (takes minutes; never part of the others)
@@ -26,7 +28,7 @@ DEMO := build/demo.html
 AXE := tests/browser/node_modules/axe-core/axe.min.js
 CLIENT := clients/browser/node_modules/.package-lock.json
 
-.PHONY: demo demo-collect demo-watch test cover soak lint bench keys docs dist lock clean
+.PHONY: demo demo-collect demo-watch test cover soak lint bench keys experiments experiments-full docs dist lock clean
 
 demo: $(VENV)/runtime
 	@mkdir -p $(dir $(DEMO))
@@ -63,6 +65,16 @@ bench: $(VENV)/dev
 
 keys: $(VENV)/dev $(VENV)-peers/made
 	$(BIN)/python experiments/keys/compare.py
+
+PAPERS := holland2025 lebeda2023
+
+experiments: $(VENV)/dev
+	@for each in $(PAPERS); do $(BIN)/python -m experiments.$$each.run --folder build/experiments/$$each || exit 1; done
+	@echo "The results are in $(CURDIR)/build/experiments: open a README.md there beside the one of experiments/."
+
+experiments-full: $(VENV)/dev
+	@for each in $(PAPERS); do $(BIN)/python -m experiments.$$each.run --size full || exit 1; done
+	$(BIN)/python -m experiments.papers
 
 # Made from a copy of the pages, to which the references of commands and names are added.
 docs: $(VENV)/docs
