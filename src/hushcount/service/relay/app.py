@@ -16,11 +16,13 @@ from hushcount.errors import DataError
 from hushcount.ldp.wire.sealing import SEALED_BYTES
 from hushcount.service import bodies
 from hushcount.service.app import SAFE
+from hushcount.service.collector import RETRY
 from hushcount.service.groups import BusyError, until_meeting
 from hushcount.service.observed import complain, say
 from hushcount.service.problems import RefusedError, again, of_framework, plain, problem
 from hushcount.service.relay.relay import Relay
-from hushcount.service.routes import ALONE, RETRY, token_of
+from hushcount.service.routes.asking import token_of
+from hushcount.service.routes.reports import ALONE
 from hushcount.service.store.reports import Outcome
 
 PAUSE = 1.0  # seconds between two looks at what is due
