@@ -52,8 +52,7 @@ def relay_application(relay: Relay, pause: float = PAUSE) -> Starlette:
         if request.method == "OPTIONS":
             return Response(None, 204, _ALLOWED)
         if bodies.kind_of(request, bodies.SEALED, bodies.SEALED_REPORTS) == bodies.SEALED_REPORTS:
-            body = await bodies.body_of(request)
-            return plain(202, {"accepted": await relay.add_batch(request.path_params["id"], body)})
+            return plain(202, {"accepted": await _batch(relay, request)})
         body = await bodies.body_of(request, 4 * SEALED_BYTES)
         if len(body) != SEALED_BYTES:
             raise RefusedError(422)
@@ -78,6 +77,15 @@ def relay_application(relay: Relay, pause: float = PAUSE) -> Starlette:
     made = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: of_framework})
     made.router.redirect_slashes = False
     return made
+
+
+async def _batch(relay: Relay, request: Request) -> int:
+    """Take a batch. Everybody may send one, so only a few bodies are held at once."""
+    relay.check_batches()
+    if relay.bodies.locked():
+        raise BusyError
+    async with relay.bodies:
+        return await relay.add_batch(request.path_params["id"], await bodies.body_of(request))
 
 
 def _guarded(
