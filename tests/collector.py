@@ -4,13 +4,13 @@ import threading
 import time
 from contextlib import contextmanager
 
-import uvicorn
 from starlette.testclient import TestClient
 
 from hushcount import ldp
 from hushcount.ldp.wire.batch import pack_batch
 from hushcount.service.app import application
 from hushcount.service.collector import Collector, CollectorSettings
+from hushcount.service.serve import Listening, server_of
 
 ADMIN_TOKEN = "admin-token-of-the-tests"
 ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
@@ -58,9 +58,9 @@ def collecting(store, clock=time.time, **given):
 
 
 @contextmanager
-def listening(app):
+def listening(app, stopping=lambda: None):
     """The address of an application that a server runs in a thread."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="on"))
+    server = server_of(app, Listening(listen="127.0.0.1:0"), stopping)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -77,7 +77,7 @@ def listening(app):
 def serving(store, **given):
     """A collector that listens, and its address."""
     collector = Collector(settings(store, **given))
-    with listening(application(collector)) as url:
+    with listening(application(collector), collector.groups.hurry) as url:
         yield collector, url
 
 

@@ -121,7 +121,7 @@ export async function connect(address: string, options: Options = {}): Promise<C
     if (token) headers.Authorization = "Bearer " + token;
     const response = await fetch(url, { ...PRIVATE, method: "POST", body, headers });
     const { status } = response;
-    if (status == 429 || status >= 500) return pauseOf(response);
+    if (status == 408 || status == 429 || status >= 500) return pauseOf(response);
     const closed = status == 410;
     must(closed || status == 202 || status == 409, `The report was refused with status ${status}. It is kept.`);
     await write(({ message: _, ...now }) => (closed ? { ...now, closed } : { ...now, sent: Math.max(now.sent, kept.sent + 1) }));

@@ -97,21 +97,21 @@ test("two calls at once draw one report", async () => {
 });
 
 test("the answer is stored before it is sent, and a retry sends the same bytes", async () => {
-  answers = [{ status: 0, cut: true }, { status: 503, headers: { "Retry-After": "77" } }, { status: 429 }];
+  answers = [{ status: 0, cut: true }, { status: 503, headers: { "Retry-After": "77" } }, { status: 429 }, { status: 408 }];
   const states: string[] = [];
   const { options, pauses, waiting } = device({ changed: (state) => states.push(state) });
   const campaign = await connect(addressOf("tree"), options);
   assert.equal(await campaign.report("tea"), "queued");
   const kept = options.store.kept.get(campaign.manifest.id)!;
   assert.equal(toHex(kept.reports!.buffer), seen[0].body);
-  for (let round = 2; round <= 4; round++) {
+  for (let round = 2; round <= 5; round++) {
     waiting.shift()!();
     await until(() => waiting.length == 1 || states.length == 1);
     assert.equal(seen.length, round);
   }
   assert.equal(await campaign.state(), "sent");
   assert.deepEqual(states, ["sent"]);
-  assert.equal(seen.length, 4);
+  assert.equal(seen.length, 5);
   assert.equal(new Set(seen.map((each) => each.body)).size, 1);
   assert.ok(pauses[0] >= 2 && pauses[0] < 4 && pauses[1] >= 77 && pauses[2] >= 8 && pauses[2] < 16, `${pauses}`);
 });

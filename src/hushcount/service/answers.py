@@ -14,14 +14,15 @@ from typing import TypeVar
 
 import numpy as np
 
+from hushcount.accounting import inspection
 from hushcount.accounting.chain import question_hash
 from hushcount.accounting.charges import Event
 from hushcount.accounting.ledger import Ledger
 from hushcount.accounting.runs import USER, Answer, RunPlan
-from hushcount.errors import ParameterError
+from hushcount.errors import LedgerError, ParameterError
 from hushcount.ldp import registry
 from hushcount.ldp.server.decoding import Collected, check_threshold, release_of
-from hushcount.ldp.server.tallies import GroupTallies, split_symbols
+from hushcount.ldp.server.tallies import split_symbols
 from hushcount.ldp.wire.encodings import Integers
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.releases.stored.documents import json_of
@@ -30,6 +31,7 @@ from hushcount.service.store.store import CollectorStore
 CONFIDENCE = 0.95
 Answered = TypeVar("Answered")
 SUSPICIOUS = 7.0  # standard deviations: honest nonces deviate so far less than once in 100,000 looks
+NOT_OF_USERS = "The dataset {} of the ledger does not protect users, as campaigns do; name another."
 FOUND_NOTHING = "no report is stored, so nothing can be estimated."
 
 
@@ -38,16 +40,11 @@ class NoReportsError(ParameterError):
 
 
 def collected(store: CollectorStore, manifest: Manifest) -> Collected:
-    """Return the tables of a campaign. The store holds no nonce twice, so none is looked up again."""
-    groups = [GroupTallies(manifest, index) for index in range(len(manifest.groups))]
-    reports = 0
-    for nonces, symbols in store.reports.read(manifest.id):
-        reports += len(nonces)
-        for tallies, of_group in zip(groups, split_symbols(symbols, manifest.groups), strict=True):
-            tallies.add(nonces, of_group)
-    if not reports:
+    """Return the tables of a campaign, or raise if it has no reports."""
+    found = store.tables.of(manifest)
+    if not found.reports:
         raise NoReportsError(FOUND_NOTHING)
-    return Collected(manifest, reports, tuple(tuple(tallies.questions()) for tallies in groups))
+    return found
 
 
 def heavy_hitters(
@@ -98,11 +95,11 @@ def consistency(store: CollectorStore, manifest: Manifest) -> dict[str, object]:
     a nonce's first byte one in 256. No honest symbol is rarer or more frequent than the randomised response
     allows, whatever the items. Fakes made without regard to that are seen; careful ones are not.
     """
+    tables = collected(store, manifest)
     first, symbols = np.zeros(256, np.int64), np.zeros(manifest.groups[0].symbols, np.int64)
     for nonces, joint in store.reports.read(manifest.id):
         first += np.bincount(nonces[:, 0].astype(np.uint64) & np.uint64(255), minlength=256)
         symbols += np.bincount(split_symbols(joint, manifest.groups)[0], minlength=len(symbols))
-    tables = collected(store, manifest)
     group = manifest.groups[0]
     shares = np.array(group.shares) / 2**32
     asked = np.array([tally.reports for tally in tables.groups[0]])
@@ -132,6 +129,13 @@ def _farthest(
     below = (total * low - counts) / np.sqrt(total * low * (1 - low) + 1)
     above = (counts - total * high) / np.sqrt(total * high * (1 - high) + 1)
     return max(float(below.max()), float(above.max()), 0.0)
+
+
+def check_ledger(ledger: str, dataset: str) -> None:
+    """Raise LedgerError unless a ledger has the dataset, and the dataset protects users."""
+    (found,) = inspection.show(ledger, dataset)
+    if found["unit"] != USER:
+        raise LedgerError(NOT_OF_USERS.format(dataset))
 
 
 def charge(manifest: Manifest, ledger: str | None, dataset: str | None) -> None:

@@ -13,10 +13,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hushcount.errors import DataError
-from hushcount.service.collector import Collector
+from hushcount.service.collector import RETRY, Collector
 from hushcount.service.observed import complain, say
 from hushcount.service.problems import RefusedError, again, of_framework, problem
-from hushcount.service.routes import ONE, RETRY, ROUTES, Handler
+from hushcount.service.routes.asking import Handler
+from hushcount.service.routes.table import ONE, ROUTES
 
 MINUTE = 60.0
 SAFE = {

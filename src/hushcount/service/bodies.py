@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Literal, TypeVar
 
 import msgspec
@@ -12,6 +13,8 @@ from hushcount.service.problems import RefusedError
 
 MOST_BODY = 32 << 20
 MOST_TOKENS = 100_000
+PATIENCE = 20.0  # seconds for a body, and one more for each `SLOWEST` bytes of it
+SLOWEST = 1 << 16
 JSON = "application/json"
 REPORT = "application/vnd.hushcount.report"
 REPORTS = "application/vnd.hushcount.reports"
@@ -51,7 +54,7 @@ def kind_of(request: Request, *known: str) -> str:
 
 
 async def body_of(request: Request, most: int = MOST_BODY, kept: int = MOST_BODY) -> bytes:
-    """Return a body, or refuse one that is too large, as soon as that is known.
+    """Return a body, or refuse one that is too large or too slow, as soon as that is known.
 
     Parameters
     ----------
@@ -65,19 +68,23 @@ async def body_of(request: Request, most: int = MOST_BODY, kept: int = MOST_BODY
     stated = request.headers.get("content-length", "0")
     if not stated.isascii() or not stated.isdigit() or int(stated[:12]) > most:
         raise RefusedError(413)
-    parts, size = [], 0
+    held, size, began = bytearray(), 0, asyncio.get_running_loop().time()
     try:
-        async for part in request.stream():
-            size += len(part)
-            if size > most:
-                raise RefusedError(413)
-            if size <= kept:
-                parts.append(part)
+        async with asyncio.timeout(PATIENCE) as limit:
+            async for part in request.stream():
+                size += len(part)
+                limit.reschedule(began + PATIENCE + size / SLOWEST)
+                if size > most:
+                    raise RefusedError(413)
+                if size <= kept:
+                    held += part
     except ClientDisconnect:
         raise RefusedError(400) from None
+    except TimeoutError:
+        raise RefusedError(408, headers={"Connection": "close"}) from None
     if size > kept:
         raise RefusedError(422)
-    return b"".join(parts)
+    return bytes(held)
 
 
 async def report_of(request: Request) -> bytes:

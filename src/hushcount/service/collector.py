@@ -6,12 +6,12 @@ import asyncio
 import hmac
 import json
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 
-from hushcount.errors import ManifestError, ParameterError, ReportError
+from hushcount.errors import DataError, ManifestError, ParameterError, ReportError
 from hushcount.ldp.server.decoding import check_work
 from hushcount.ldp.wire.batch import unpack_batch
 from hushcount.ldp.wire.manifest import Manifest
@@ -20,16 +20,18 @@ from hushcount.ldp.wire.versions import DRAWN
 from hushcount.service.bodies import MOST_BODY, REPORTS
 from hushcount.service.groups import Groups, check_waiting
 from hushcount.service.limits import Limits
-from hushcount.service.observed import Observed
+from hushcount.service.observed import Observed, complain
 from hushcount.service.opening import opened
-from hushcount.service.problems import RefusedError
+from hushcount.service.problems import RefusedError, again
 from hushcount.service.store.batch import read_reports
 from hushcount.service.store.campaigns import DELETED, TOKEN, StoredCampaign, is_campaign_id, token_hash
 from hushcount.service.store.reports import Outcome, RelayBatch, Single
 from hushcount.service.store.seals import SealKey
 from hushcount.service.store.store import CollectorStore, Desk
+from hushcount.service.store.warming import compile_loops
 
 ADMIN = "admin"
+MOST_ASKING = 16  # questions about counts that wait at once; more are told to come again
 REMEMBERED = 1.0  # seconds for which a campaign is not read again
 MOST_REMEMBERED = 64
 MOST_IN_BATCH = (MOST_BODY - 16) // SEALED_BYTES
@@ -37,6 +39,9 @@ ONE_PER_TOKEN = (
     "A client's token is good for one report, but the manifest asks for several per user; take access"
     ' "open", or a manifest with one report per user.'
 )
+BUSY = "Too many questions wait already; come again later."
+RETRY = 5  # seconds, after a failure of the store
+NO_DATASET = "--ledger, or HUSHCOUNT_LEDGER, and --dataset go together: where is charged, and whose budget."
 Clock = Callable[[], float]
 
 
@@ -72,7 +77,7 @@ class CollectorSettings:
     def __post_init__(self) -> None:
         check_waiting(self.smallest_group, self.longest_wait, self.rate)
         if (self.ledger is None) != (self.dataset is None):
-            raise ParameterError("--ledger and --dataset go together: whose budget is charged, and where.")
+            raise ParameterError(NO_DATASET)
 
 
 class Collector:
@@ -95,10 +100,12 @@ class Collector:
         self.groups = Groups(self._write, settings.smallest_group, settings.longest_wait)
         self._admin = sha256(settings.admin_token.encode()).digest()
         self._remembered: dict[str, tuple[float, StoredCampaign]] = {}
+        self._asking = 0
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Open the store, and close it in the end."""
+        """Open the store, compile what requests need, and close the store in the end."""
+        await asyncio.to_thread(compile_loops)
         await self.writing.do(lambda store: store.seals.published(self.clock()))
         try:
             yield
@@ -204,11 +211,40 @@ class Collector:
         self.observed.event("reports", fresh)
         return outcome, fresh, len(sent.batch.nonces) - fresh
 
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Let a question of the public wait its turn, or refuse it if too many wait."""
+        if self._asking >= MOST_ASKING:
+            raise RefusedError(503, BUSY, again(RETRY))
+        self._asking += 1
+        try:
+            yield
+        finally:
+            self._asking -= 1
+
     async def delete_overdue(self) -> None:
-        """Delete the reports and tokens whose time of retention is over."""
+        """Delete the reports and tokens whose time of retention is over, and keys that have expired."""
+        await self.writing.do(lambda store: store.seals.delete_expired(self.clock()))
         for campaign in await self.writing.do(lambda store: store.campaigns.overdue(self.clock())):
             await self.writing.do(_end, campaign)
             self.forget(campaign)
+        await self.wipe()
+
+    async def delete(self, campaign: str) -> None:
+        """Delete all of a campaign but its id."""
+        await self.writing.do(lambda store: store.campaigns.delete(campaign))
+        self.forget(campaign)
+        try:
+            await self.wipe()
+        except DataError as failure:  # it is deleted; the next sweep wipes it
+            complain("wipe failed", kind=type(failure).__name__)
+
+    async def wipe(self) -> None:
+        """Remove what was deleted from the files of the store, and from the memory of this process."""
+        await self.writing.do(lambda store: store.reports.forget_deleted())
+        await self.answering.do(lambda store: store.tables.forget_deleted())
+        if not await self.writing.do(lambda store: store.wipe()):
+            complain("wipe delayed")
 
 
 def released(found: StoredCampaign) -> dict[str, object]:
@@ -221,7 +257,6 @@ def released(found: StoredCampaign) -> dict[str, object]:
 
 def _end(store: CollectorStore, campaign: str) -> None:
     store.campaigns.end(campaign)
-    store.reports.forget(campaign)
 
 
 def _received(manifest: Manifest, body: bytes, kind: str, keys: dict[bytes, SealKey]) -> RelayBatch:

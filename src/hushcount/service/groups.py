@@ -60,6 +60,13 @@ class Groups:
         self._smallest = smallest
         self._longest = longest
         self._waiting: dict[str, _Waiting] = {}
+        self._hurrying = False
+
+    def hurry(self) -> None:
+        """Let nothing wait for company any longer: the service is about to stop."""
+        self._hurrying = True
+        for waiting in self._waiting.values():
+            waiting.enough.set()
 
     async def add(self, manifest: Manifest, single: Single) -> Outcome:
         """Return what became of a report, once that is on disk; raise what kept its group from it."""
@@ -70,7 +77,7 @@ class Groups:
             raise BusyError
         done = asyncio.get_running_loop().create_future()
         waiting.reports.append((single, done))
-        if len(waiting.reports) >= self._smallest:
+        if self._hurrying or len(waiting.reports) >= self._smallest:
             waiting.enough.set()
         if waiting.task is None:
             waiting.task = asyncio.create_task(self._serve(waiting))
@@ -84,7 +91,7 @@ class Groups:
                     await asyncio.wait_for(waiting.enough.wait(), self._longest)
                 group = waiting.reports[:MOST_IN_GROUP]
                 del waiting.reports[:MOST_IN_GROUP]
-                if len(waiting.reports) < self._smallest:
+                if len(waiting.reports) < self._smallest and not self._hurrying:
                     waiting.enough.clear()
                 await self._write_group(waiting.manifest, group)
         finally:

@@ -16,6 +16,7 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 _ALWAYS = (405, 429, 500)
 _OF_ADMIN = (401, 403, 503)
 _OF_ONE = (404, 410, 503)
+_OF_BODY = (400, 408, 413, 415, 422)
 _ID = "/v1/campaigns/{id}"
 
 
@@ -50,7 +51,7 @@ def _paths() -> dict[str, Json]:
             "post": _operation(
                 "Make a campaign. The same again is answered by 200.",
                 {200: JSON, 201: JSON},
-                (*_OF_ADMIN, 400, 409, 413, 415, 422),
+                (*_OF_ADMIN, *_OF_BODY, 409),
                 token=True,
                 body=_json(_CAMPAIGN),
             ),
@@ -70,7 +71,7 @@ def _paths_of_one() -> dict[str, Json]:
         f"{_ID}/manifest": _one("get", _operation("The manifest.", {200: JSON}, _OF_ONE)),
         f"{_ID}/tokens": _one(
             "post",
-            _admin("Issue tokens.", {201: JSON}, 400, 413, 415, 422, body=_json(_TOKENS)),
+            _admin("Issue tokens.", {201: JSON}, *_OF_BODY, body=_json(_TOKENS)),
         ),
         f"{_ID}/reports": _one("post", _take_reports()),
         f"{_ID}/release": _one(
@@ -78,7 +79,7 @@ def _paths_of_one() -> dict[str, Json]:
             _admin(
                 "Find the heavy hitters and publish them.",
                 {200: JSON},
-                *(400, 409, 413, 415, 422),
+                *(*_OF_BODY, 409),
                 body=_json(_RELEASE, required=False),
             ),
         ),
@@ -114,7 +115,7 @@ def _take_reports() -> dict[str, Json]:
     return _operation(
         "Store one report, or a batch whole or not at all. After 202 they are on disk.",
         {202: JSON},
-        (*_OF_ONE, 400, 401, 403, 409, 413, 415, 422),
+        (*_OF_ONE, *_OF_BODY, 401, 403, 409),
         token=True,
         body=body,
     )

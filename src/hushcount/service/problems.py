@@ -15,6 +15,7 @@ TITLES = {
     403: "This token or campaign does not allow it.",
     404: "There is nothing here.",
     405: "This method is not allowed here.",
+    408: "The body did not come in time; send it again.",
     409: "It is there already.",
     410: "The campaign has ended.",
     413: "The body is too large.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from socket import socket
@@ -10,9 +12,13 @@ import uvicorn
 from starlette.applications import Starlette
 
 from hushcount.errors import DataError, ParameterError
+from hushcount.service.connections import WatchedConnection
 from hushcount.service.observed import say, start_log
 
 _GRACE = 30  # seconds for requests that are under way when the service stops
+_MOST_FILES = 1 << 16
+_OTHER_FILES = 256  # that are no connections: the store, its runs, the listener
+Stopping = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +48,28 @@ class Listening:
         return host.strip("[]"), int(port)
 
 
-def run(app: Starlette, listening: Listening) -> None:
-    """Serve an application until the process is asked to stop."""
+def run(app: Starlette, listening: Listening, stopping: Stopping) -> None:
+    """Serve an application until the process is asked to stop, and say so to `stopping` before the rest."""
+    server = server_of(app, listening, stopping)
+    start_log()
+    with suppress(KeyboardInterrupt):  # the signal that asked it to stop, which it has done in good order
+        server.run()
+    if not server.started:
+        raise DataError(f"The service could not start at {listening.listen}; is the port in use?")
+
+
+def server_of(app: Starlette, listening: Listening, stopping: Stopping) -> _Server:
+    """Return a server of an application, which does not run yet."""
     host, port = listening.place()
     if (listening.tls_cert is None) != (listening.tls_key is None):
         raise ParameterError("--tls-cert and --tls-key go together.")
-    start_log()
     config = uvicorn.Config(
         app,
         host=host,
         port=port,
+        http=WatchedConnection,
+        ws="none",
+        limit_concurrency=_most_connections(),
         access_log=False,
         log_level="critical",
         server_header=False,
@@ -61,15 +79,32 @@ def run(app: Starlette, listening: Listening) -> None:
         timeout_graceful_shutdown=_GRACE,
         lifespan="on",
     )
-    server = _Server(config)
-    with suppress(KeyboardInterrupt):  # the signal that asked it to stop, which it has done in good order
-        server.run()
-    if not server.started:
-        raise DataError(f"The service could not start at {listening.listen}; is the port in use?")
+    return _Server(config, stopping)
+
+
+def _most_connections() -> int:
+    """Return how many connections may be open at once; whoever comes then is answered by 503.
+
+    Each is an open file, of which the system allows a process a number that it may raise by itself.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return max(most - _OTHER_FILES, _OTHER_FILES)
 
 
 class _Server(uvicorn.Server):
-    """A server that says where it listens, also where the system has chosen the port."""
+    """A server that says where it listens, also where the system has chosen the port; and when it stops."""
+
+    def __init__(self, config: uvicorn.Config, stopping: Stopping) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Stop, once the requests that have begun are answered."""
+        self._stopping()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Begin to listen."""

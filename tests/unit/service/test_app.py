@@ -28,7 +28,7 @@ from hushcount.ldp.wire.batch import pack_batch
 from hushcount.service import app, openapi
 from hushcount.service.admin import Administrator
 from hushcount.service.collector import MOST_IN_BATCH
-from hushcount.service.routes import ROUTES
+from hushcount.service.routes.table import ROUTES
 from hushcount.service.store.store import CollectorStore
 
 JSON = {"Content-Type": "application/json"}

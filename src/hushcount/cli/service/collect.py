@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -52,7 +53,10 @@ SERVE = (
         "--max-wait longest_wait S", "A single report waits at most S seconds for others.", default=1.0
     ),
     options.real("--rate R", "Requests per second of one address; 0 for no limit.", default=100.0),
-    options.text("--ledger PATH|URI", "Charge central guarantees of anonymous campaigns here, once each."),
+    options.text(
+        "--ledger PATH|URI",
+        "Charge central guarantees of anonymous campaigns here, once each. Default: HUSHCOUNT_LEDGER.",
+    ),
     options.text("--dataset NAME", "With --ledger: whose budget is charged."),
 )
 AT = (
@@ -79,7 +83,10 @@ def serve(**values: object) -> None:
     stored or logged. Lines about what happens go to standard error, as JSON.
     """
     listening, kept = _split(values)
+    from hushcount.jobs.trust.spending import DEFAULT
+
     try:
+        from hushcount.service.answers import check_ledger
         from hushcount.service.app import application
         from hushcount.service.collector import Collector, CollectorSettings
         from hushcount.service.serve import Listening, run
@@ -87,7 +94,11 @@ def serve(**values: object) -> None:
     except ImportError:
         raise DataError(NOT_INSTALLED) from None
     kept["admin_token"] = token_in(str(kept.pop("admin_token_file")))
-    run(application(Collector(CollectorSettings(**kept))), Listening(**listening))  # type: ignore[arg-type]
+    kept["ledger"] = kept["ledger"] or os.environ.get(DEFAULT) or None
+    if kept["ledger"] and kept["dataset"]:
+        check_ledger(str(kept["ledger"]), str(kept["dataset"]))
+    collector = Collector(CollectorSettings(**kept))  # type: ignore[arg-type]
+    run(application(collector), Listening(**listening), collector.groups.hurry)  # type: ignore[arg-type]
 
 
 def _split(values: options.Values) -> tuple[options.Values, options.Values]:

@@ -62,4 +62,5 @@ def serve(**values: object) -> None:
     values["token"] = token_in(str(values.pop("token_file")))
     path = values["client_tokens"]
     values["client_tokens"] = None if path is None else tokens_in(str(path))
-    run(relay_application(Relay(RelaySettings(**values))), Listening(**listening))  # type: ignore[arg-type]
+    made = Relay(RelaySettings(**values))  # type: ignore[arg-type]
+    run(relay_application(made), Listening(**listening), made.groups.hurry)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -20,11 +20,20 @@ from hushcount.ldp.client.client import Client
 from hushcount.ldp.client.http import ask, checked_url
 from hushcount.ldp.client.state import ClientState
 from hushcount.ldp.wire.manifest import Manifest
+from hushcount.ldp.wire.versions import CAMPAIGN_BYTES
 
 REPORT = "application/vnd.hushcount.report"
 SEALED = "application/vnd.hushcount.sealed"
 TAKEN = (202, 409)  # it is stored now, or was before
 LATER = (408, 429, 500, 502, 503, 504)
+_TOKEN = "connect again with a token that the campaign takes, and call flush"
+# What the user can mend: the report is kept, and this is the way out.
+MENDED = {
+    401: _TOKEN,
+    403: _TOKEN,
+    404: "connect again with the right addresses of the campaign and its relay, and call flush",
+}
+KEPT = "The report was refused, but is kept in {}: {} To send it, {}."
 _STATE, _MANIFEST, _WAITING = "state", "manifest.json", ".report"
 
 
@@ -94,14 +103,14 @@ class Connection:
         ManifestError
             If the campaign has expired.
         DataError
-            If the service refuses the report for good.
+            If the service refuses the report; `flush` says which reports are kept.
         """
         drawn = Client(self.manifest, state=self._state).report(item)
         size = self.manifest.wire.report_bytes
         reports = [drawn[at : at + size] for at in range(0, len(drawn), size)]
         if not self._done().exists():
             for number, each in enumerate(reports):
-                self._keep(each, self._tokens[number] if self._tokens else None)
+                self._keep(each, number)
             self._write(self._done(), b"")
         return self.flush()
 
@@ -110,24 +119,41 @@ class Connection:
         return await asyncio.to_thread(self.report, item)
 
     def flush(self) -> Delivery:
-        """Send what waits, and return how far it is; what is refused for good is dropped, and raised."""
+        """Send what waits of this campaign, and return how far it is.
+
+        Raises
+        ------
+        DataError
+            If the service refuses a report: for good, which drops it, or for a token or an address, which
+            keeps it for the next call that has the right one.
+        """
         sent, waiting, refused = 0, 0, ""
-        for path in sorted(self._folder.glob(f"*{_WAITING}")):
-            fields = json.loads(path.read_text())
+        for path, report, token in self._queue():
             try:
-                answer = self._send(bytes.fromhex(fields["report"]), fields["token"])
+                status, said = self._send(report, token)
             except DataError:
                 waiting += 1
                 continue
-            if answer[0] in LATER:
+            if status in LATER:
                 waiting += 1
-                continue
-            path.unlink()
-            sent += answer[0] in TAKEN
-            refused = refused if answer[0] in TAKEN else answer[1]
+            elif status in MENDED:
+                refused = KEPT.format(self._folder, said, MENDED[status])
+            else:
+                path.unlink()
+                sent += status in TAKEN
+                refused = refused if status in TAKEN else f"The report was refused: {said}"
         if refused:
-            raise DataError(f"The report was refused: {refused}")
+            raise DataError(refused)
         return Delivery(sent, waiting)
+
+    def _queue(self) -> Iterator[tuple[Path, bytes, str | None]]:
+        """Yield the reports of this campaign that wait, with their tokens: those given now, if any are."""
+        for path in sorted(self._folder.glob(f"*{_WAITING}")):
+            fields = json.loads(path.read_text())
+            report = bytes.fromhex(fields["report"])
+            if report[1:].startswith(self.manifest.campaign[:CAMPAIGN_BYTES]):
+                given = self._tokens[fields.get("number", 0)] if self._tokens else fields["token"]
+                yield path, report, given
 
     async def flush_async(self) -> Delivery:
         """Do what `flush` does, without blocking other tasks."""
@@ -176,10 +202,11 @@ class Connection:
         """Return the file that says that the reports of this campaign are in the queue, or were."""
         return self._folder / f"{self.manifest.id[:16]}.queued"
 
-    def _keep(self, report: bytes, token: str | None) -> None:
-        """Put a report into the queue."""
+    def _keep(self, report: bytes, number: int) -> None:
+        """Put a report into the queue, with its token."""
         name = sha256(report).hexdigest()[:32]
-        fields = {"report": report.hex(), "token": token}
+        token = self._tokens[number] if self._tokens else None
+        fields = {"report": report.hex(), "token": token, "number": number}
         self._write(self._folder / f"{name}{_WAITING}", json.dumps(fields).encode())
 
     @staticmethod

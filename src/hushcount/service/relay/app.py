@@ -16,11 +16,13 @@ from hushcount.errors import DataError
 from hushcount.ldp.wire.sealing import SEALED_BYTES
 from hushcount.service import bodies
 from hushcount.service.app import SAFE
+from hushcount.service.collector import RETRY
 from hushcount.service.groups import BusyError, until_meeting
 from hushcount.service.observed import complain, say
 from hushcount.service.problems import RefusedError, again, of_framework, plain, problem
 from hushcount.service.relay.relay import Relay
-from hushcount.service.routes import ALONE, RETRY, token_of
+from hushcount.service.routes.asking import token_of
+from hushcount.service.routes.reports import ALONE
 from hushcount.service.store.reports import Outcome
 
 PAUSE = 1.0  # seconds between two looks at what is due
@@ -50,8 +52,7 @@ def relay_application(relay: Relay, pause: float = PAUSE) -> Starlette:
         if request.method == "OPTIONS":
             return Response(None, 204, _ALLOWED)
         if bodies.kind_of(request, bodies.SEALED, bodies.SEALED_REPORTS) == bodies.SEALED_REPORTS:
-            body = await bodies.body_of(request)
-            return plain(202, {"accepted": await relay.add_batch(request.path_params["id"], body)})
+            return plain(202, {"accepted": await _batch(relay, request)})
         body = await bodies.body_of(request, 4 * SEALED_BYTES)
         if len(body) != SEALED_BYTES:
             raise RefusedError(422)
@@ -76,6 +77,15 @@ def relay_application(relay: Relay, pause: float = PAUSE) -> Starlette:
     made = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: of_framework})
     made.router.redirect_slashes = False
     return made
+
+
+async def _batch(relay: Relay, request: Request) -> int:
+    """Take a batch. Everybody may send one, so only a few bodies are held at once."""
+    relay.check_batches()
+    if relay.bodies.locked():
+        raise BusyError
+    async with relay.bodies:
+        return await relay.add_batch(request.path_params["id"], await bodies.body_of(request))
 
 
 def _guarded(

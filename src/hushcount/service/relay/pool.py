@@ -22,7 +22,9 @@ _SCHEMA = (
     " body BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS spent (number INTEGER PRIMARY KEY, campaign TEXT NOT NULL,"
     " hashes BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS manifest (campaign TEXT PRIMARY KEY, body TEXT NOT NULL)",
 )
+_EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 _SETTINGS = ("PRAGMA busy_timeout = 2000", "PRAGMA secure_delete = ON")
 _HOUR = 3600
 MOST_TOGETHER = 50_000  # sealed reports of a batch, unless the smallest batch is larger
@@ -39,7 +41,7 @@ class Pool:
 
     def __init__(self, path: str) -> None:
         self._database: Database = open_database(path, _SCHEMA)
-        for setting in _SETTINGS:
+        for setting in (*_SETTINGS, _EMPTY_LOG):
             self._database.rows(setting)
         self._spent: dict[str, Runs] = {}
 
@@ -104,6 +106,7 @@ class Pool:
         """Return the campaigns of which anything is kept."""
         rows = self._database.rows(
             "SELECT campaign FROM waiting UNION SELECT campaign FROM batch UNION SELECT campaign FROM spent"
+            " UNION SELECT campaign FROM manifest"
         )
         return [str(row[0]) for row in rows]
 
@@ -125,10 +128,25 @@ class Pool:
                     *(campaign, pack_sealed(sealed[part::parts])),
                 )
 
-    def batches(self) -> list[tuple[int, str, bytes]]:
-        """Return the batches that were not forwarded yet."""
-        rows = self._database.rows("SELECT number, campaign, body FROM batch ORDER BY number LIMIT 16")
-        return [(int(str(number)), str(campaign), _octets(body)) for number, campaign, body in rows]
+    def manifests(self) -> list[str]:
+        """Return the manifests that are kept, so that it is known when to delete what a campaign left."""
+        return [str(row[0]) for row in self._database.rows("SELECT body FROM manifest")]
+
+    def keep_manifest(self, campaign: str, body: str) -> None:
+        """Keep the manifest of a campaign."""
+        with self._database.transaction():
+            self._database.change(
+                "INSERT INTO manifest VALUES (?, ?) ON CONFLICT (campaign) DO NOTHING", campaign, body
+            )
+
+    def next_batches(self) -> list[tuple[int, str]]:
+        """Return the number of the oldest batch of each campaign that was not forwarded yet."""
+        rows = self._database.rows("SELECT MIN(number), campaign FROM batch GROUP BY campaign")
+        return [(int(str(number)), str(campaign)) for number, campaign in rows]
+
+    def batch(self, number: int) -> bytes:
+        """Return a batch."""
+        return _octets(self._database.rows("SELECT body FROM batch WHERE number = ?", number)[0][0])
 
     def forwarded(self, number: int) -> None:
         """Delete a batch that the collector has, or will never take."""
@@ -144,10 +162,10 @@ class Pool:
     def forget(self, campaign: str) -> None:
         """Delete all of a campaign that has ended: what waits, and the tokens."""
         with self._database.transaction():
-            for table in ("waiting", "batch", "spent"):
+            for table in ("waiting", "batch", "spent", "manifest"):
                 self._database.change(f"DELETE FROM {table} WHERE campaign = ?", campaign)
         self._spent.pop(campaign, None)
-        self._database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._database.rows(_EMPTY_LOG)
 
 
 def _octets(value: object) -> bytes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from hushcount.errors import DataError, ManifestError, ParameterError, ReportError
+from hushcount.errors import ManifestError, ParameterError, ReportError
 from hushcount.ldp.client.http import ask, checked_url
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.ldp.wire.sealing import unpack_sealed
@@ -20,13 +20,17 @@ from hushcount.service.bodies import SEALED_REPORTS
 from hushcount.service.groups import Groups, check_waiting
 from hushcount.service.limits import Limits
 from hushcount.service.observed import Observed, complain, say
-from hushcount.service.problems import RefusedError
+from hushcount.service.problems import RefusedError, again
 from hushcount.service.relay.pool import Pool
 from hushcount.service.store.campaigns import is_campaign_id, token_hash
 from hushcount.service.store.reports import Outcome, Single
+from hushcount.service.store.warming import compile_loops
 
 Answered = TypeVar("Answered")
-OVER = (404, 410)  # what a collector answers for a campaign that takes no more
+OVER, UNKNOWN = 410, 404  # what a collector answers for a campaign that takes no more, or that it has not
+MOST_BODIES = 4  # that are held in memory at once
+LOOKUPS = 2.0  # campaigns per second about which the collector is asked
+WITHOUT_RELAY = "This campaign takes reports without a relay."
 TOO_SMALL = 422
 _DAY = 24 * 3600
 
@@ -93,12 +97,17 @@ class Relay:
         self._since: dict[str, float] = {}
         self._refused: dict[str, int] = {}  # how many came back in batches of which too few opened
         self._over: set[str] = set()  # campaigns that the collector has closed
+        self._lookups = Limits(LOOKUPS)
+        self.bodies = asyncio.Semaphore(MOST_BODIES)
         self.groups = Groups(self._write, settings.smallest_group, settings.longest_wait)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Open the file, and close it in the end."""
-        await self._do(lambda pool: pool.waiting())
+        """Open the file, compile what requests need, and close the file in the end."""
+        await asyncio.to_thread(compile_loops)
+        for text in await self._do(lambda pool: pool.manifests()):
+            manifest = Manifest.parse(text)
+            self._manifests[manifest.id] = manifest
         try:
             yield
         finally:
@@ -121,16 +130,21 @@ class Relay:
         if not is_campaign_id(campaign):
             raise RefusedError(404)
         if campaign not in self._manifests:
+            if not self._lookups.allows(""):  # or whoever makes up campaigns keeps the collector busy
+                raise RefusedError(503, headers=again(1))
             url = f"{self._url}/v1/campaigns/{campaign}/manifest"
             found = await asyncio.get_running_loop().run_in_executor(self._net, ask, "GET", url)
             if found.status != 200:
-                raise RefusedError(found.status if found.status in OVER else 503)
+                raise RefusedError(found.status if found.status in (OVER, UNKNOWN) else 503)
             try:
                 manifest = Manifest.parse(found.body)
             except ManifestError:
                 raise RefusedError(503) from None
             if manifest.id != campaign:
                 raise RefusedError(503)
+            if not manifest.terms.relay:
+                raise RefusedError(403, WITHOUT_RELAY)
+            await self._do(lambda pool: pool.keep_manifest(campaign, manifest.to_json()))
             self._manifests[campaign] = manifest
         return self._manifests[campaign]
 
@@ -144,10 +158,13 @@ class Relay:
                 raise RefusedError(401, headers={"WWW-Authenticate": "Bearer"})
         return await self.groups.add(manifest, Single(sealed, hashed))
 
-    async def add_batch(self, campaign: str, body: bytes) -> int:
-        """Keep a batch of sealed reports, which spend no tokens, and return how many, once it is on disk."""
+    def check_batches(self) -> None:
+        """Refuse batches where each report spends a token."""
         if self._tokens is not None:
             raise RefusedError(403, "This relay takes one report for each token, and so no batches.")
+
+    async def add_batch(self, campaign: str, body: bytes) -> int:
+        """Keep a batch of sealed reports, which spend no tokens, and return how many, once it is on disk."""
         manifest = await self._running(campaign)
         try:
             sealed = await asyncio.to_thread(unpack_sealed, body)
@@ -172,15 +189,24 @@ class Relay:
         return outcomes
 
     async def forward(self) -> None:
-        """Make the batches that are due, and send what the collector does not have yet."""
+        """Make the batches that are due, and send what the collector does not have yet.
+
+        Campaigns take turns, one batch each, so that none waits for another whose batches are many or are
+        not taken.
+        """
         for campaign, count in (await self._do(lambda pool: pool.waiting())).items():
             if await self._is_due(campaign, count):
                 smallest = (await self.manifest(campaign)).terms.min_batch
                 await self._do(partial(Pool.gather, campaign=campaign, smallest=smallest))
                 self._since.pop(campaign, None)
                 self._refused.pop(campaign, None)
-        for number, campaign, body in await self._do(lambda pool: pool.batches()):
-            await self._send(number, campaign, body)
+        stuck: set[str] = set()
+        while turns := [
+            each for each in await self._do(lambda pool: pool.next_batches()) if each[1] not in stuck
+        ]:
+            for number, campaign in turns:
+                if not await self._send(number, campaign):
+                    stuck.add(campaign)
 
     async def _is_due(self, campaign: str, count: int) -> bool:
         """Return whether what waits for a campaign may be forwarded, and has waited long enough."""
@@ -195,14 +221,15 @@ class Relay:
             return False
         return count >= (smallest if waited else max(smallest, self.settings.min_batch))
 
-    async def _send(self, number: int, campaign: str, body: bytes) -> None:
-        """Send one batch; it stays on disk unless the collector has it."""
+    async def _send(self, number: int, campaign: str) -> bool:
+        """Send one batch and return whether it is done with; it stays on disk unless the collector has it."""
+        body = await self._do(lambda pool: pool.batch(number))
         url = f"{self._url}/v1/campaigns/{campaign}/reports"
         found = await asyncio.get_running_loop().run_in_executor(
             self._net, ask, "POST", url, self.settings.token, body, SEALED_REPORTS
         )
         self.observed.event("batches")
-        if found.status in (202, *OVER):
+        if found.status in (202, OVER):
             await self._do(lambda pool: pool.forwarded(number))
             if found.status != 202:
                 self._over.add(campaign)
@@ -213,6 +240,8 @@ class Relay:
             complain("batch refused", status=found.status)
         else:
             complain("batch not taken", status=found.status)
+            return False
+        return True
 
     async def delete_overdue(self) -> None:
         """Delete what is left of campaigns whose time of retention is over."""
@@ -220,7 +249,7 @@ class Relay:
             try:
                 manifest = await self.manifest(campaign)
             except RefusedError as refused:
-                over = refused.status in OVER
+                over = refused.status == OVER
             else:
                 over = time.time() >= manifest.expires + manifest.terms.retention_days * _DAY
             if over:
@@ -232,6 +261,6 @@ class Relay:
             try:
                 await self.forward()
                 await self.delete_overdue()
-            except DataError as failure:
+            except Exception as failure:  # whatever it was, the reports are on disk, and others wait
                 complain("collector or store failed", kind=type(failure).__name__)
             await asyncio.sleep(pause)

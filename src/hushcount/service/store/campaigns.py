@@ -10,6 +10,7 @@ from hashlib import sha256
 
 from hushcount.ldp.wire.manifest import Manifest
 from hushcount.secure import fresh_key
+from hushcount.service.store.residue import note_residue
 from hushcount.stores.database import Database
 
 OPEN, TOKEN = "open", "token"
@@ -21,7 +22,6 @@ ROLES = (CLIENT, RELAY)
 RUNNING, CLOSED, ENDED, DELETED = "running", "closed", "ended", "deleted"
 DAY = 24 * 3600
 _TOKEN_BYTES = 24
-_CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,6 @@ class Campaigns:
             self._database.change(
                 "UPDATE campaign SET state = ?, batches = 0, spent = 0 WHERE id = ?", ENDED, campaign
             )
-        self._wipe()
 
     def delete(self, campaign: str) -> None:
         """Delete all of a campaign but its id."""
@@ -166,17 +165,12 @@ class Campaigns:
                 " reports = 0, batches = 0, spent = 0, dropped = 0 WHERE id = ?",
                 *(DELETED, campaign),
             )
-        self._wipe()
 
     def _forget(self, campaign: str) -> None:
         """Delete reports, spent tokens and tokens."""
+        note_residue(self._database)
         for table in ("batch", "spent", "token"):
             self._database.change(f"DELETE FROM {table} WHERE campaign = ?", campaign)
-
-    def _wipe(self) -> None:
-        """Empty the log of an SQLite file, whose pages were overwritten with zeros already."""
-        if not self._database.alone:
-            self._database.rows(_CHECKPOINT)
 
     def overdue(self, now: float) -> list[str]:
         """Return the campaigns whose reports must be deleted by now."""

@@ -89,6 +89,16 @@ class ReportStore:
         """Forget what was read of a campaign; it is read again when it is needed."""
         self._known.pop(campaign, None)
 
+    def forget_deleted(self) -> None:
+        """Forget what was read of campaigns whose reports another process has deleted."""
+        for campaign in [each for each, seen in self._known.items() if self.batches(each) < seen.batches]:
+            self.forget(campaign)
+
+    def batches(self, campaign: str) -> int:
+        """Return how many batches of a campaign are stored."""
+        rows = self._database.rows("SELECT batches FROM campaign WHERE id = ?", campaign)
+        return int(str(rows[0][0])) if rows else 0
+
     def add_singles(
         self, manifest: Manifest, singles: Sequence[Single], now: float, smallest: int = 1
     ) -> list[Outcome]:
@@ -145,9 +155,10 @@ class ReportStore:
             self._database.rows("SELECT 1 FROM batch WHERE campaign = ? AND digest = ?", campaign, digest)
         )
 
-    def read(self, campaign: str) -> Iterator[tuple[Words, np.ndarray[tuple[int], np.dtype[np.uint16]]]]:
-        """Yield the batches of a campaign, as its tables take them."""
-        number = 0
+    def read(
+        self, campaign: str, number: int = 0
+    ) -> Iterator[tuple[Words, np.ndarray[tuple[int], np.dtype[np.uint16]]]]:
+        """Yield the batches of a campaign after those with which it begins, as its tables take them."""
         statement = "SELECT body FROM batch WHERE campaign = ? AND number = ?"
         while rows := self._database.rows(statement, campaign, number := number + 1):
             yield readable(_octets(rows[0][0]))

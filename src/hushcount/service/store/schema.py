@@ -10,6 +10,7 @@ from hushcount.errors import DataError
 from hushcount.stores.database import Database, is_server, open_database, shown
 
 _VERSIONS = "CREATE TABLE IF NOT EXISTS collector (id BIGINT PRIMARY KEY, version BIGINT NOT NULL)"
+RESIDUE = 1
 # The statements that lead from each version to the next, beginning with none.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -24,6 +25,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " PRIMARY KEY (campaign, number))",
         "CREATE TABLE seal (id BLOB PRIMARY KEY, private BLOB NOT NULL, public BLOB NOT NULL,"
         " created BIGINT NOT NULL, expires BIGINT NOT NULL)",
+    ),
+    # Has a row as long as the files may still hold something that was deleted.
+    (
+        "CREATE TABLE residue (id BIGINT PRIMARY KEY, number BIGINT NOT NULL)",
+        f"INSERT INTO residue VALUES ({RESIDUE}, 1)",
     ),
 )
 NEWER = "{} was written by a newer version of hushcount; use that version."

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from hushcount.ldp.wire.sealing import KEY_ID_BYTES, new_pair
 from hushcount.secure import fresh_key
+from hushcount.service.store.residue import note_residue
 from hushcount.stores.database import Database
 
 DAY = 24 * 3600
@@ -30,8 +31,8 @@ class Seals:
 
     def published(self, now: float) -> SealKey:
         """Return the key to which reports are sealed now; it is made if the newest is too old."""
+        self.delete_expired(now)
         with self._database.transaction():
-            self._database.change("DELETE FROM seal WHERE expires <= ?", int(now))
             rows = self._database.rows(
                 "SELECT id, private, public, expires FROM seal WHERE created > ?"
                 " ORDER BY created DESC LIMIT 1",
@@ -46,6 +47,13 @@ class Seals:
                 *(made.id, private, public, int(now), made.expires),
             )
             return made
+
+    def delete_expired(self, now: float) -> None:
+        """Delete the keys that open nothing any more."""
+        if self._database.rows("SELECT 1 FROM seal WHERE expires <= ?", int(now)):
+            with self._database.transaction():
+                self._database.change("DELETE FROM seal WHERE expires <= ?", int(now))
+                note_residue(self._database)
 
     def opening(self, now: float) -> dict[bytes, SealKey]:
         """Return all keys that still open, by their id."""

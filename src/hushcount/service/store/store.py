@@ -11,8 +11,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 from hushcount.errors import DataError
 from hushcount.service.store.campaigns import Campaigns
 from hushcount.service.store.reports import ReportStore
+from hushcount.service.store.residue import wipe
 from hushcount.service.store.schema import open_store
 from hushcount.service.store.seals import Seals
+from hushcount.service.store.tables import KeptTables
 from hushcount.stores.database import is_server
 
 Asked = ParamSpec("Asked")
@@ -34,6 +36,11 @@ class CollectorStore:
         self.campaigns = Campaigns(self._database)
         self.reports = ReportStore(self._database, folder)
         self.seals = Seals(self._database)
+        self.tables = KeptTables(self.reports)
+
+    def wipe(self) -> bool:
+        """Remove from the files what was deleted; return whether that was possible."""
+        return wipe(self._database)
 
     def close(self) -> None:
         """Close the connection."""

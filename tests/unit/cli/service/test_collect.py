@@ -1,10 +1,12 @@
 """`hushcount collect` asks a running collector: every command, and what it says when it fails."""
 
 import json
+import os
 
 import pytest
 from tests.collector import ADMIN_TOKEN, batch_of, campaign, reports_of, serving
 
+import hushcount as hc
 from hushcount.cli.main import main
 from hushcount.ldp.client.http import ask
 
@@ -55,6 +57,22 @@ def test_a_campaign_from_beginning_to_end(made, capsys, tmp_path):
     assert "700 reports; all of it is deleted" in " ".join(err.split())
     code, _, err = run(capsys, "status", manifest.id, *options)
     assert (code, "410" in err) == (1, True)
+
+
+def test_the_ledger_is_looked_at_before_anything_is_served(made, capsys, tmp_path, monkeypatch):
+    _, options, _, _ = made
+    serve = ["serve", "--store", str(tmp_path / "x.db"), *options[2:], "--listen", "here"]
+    ledger = str(tmp_path / "spent.db")
+    for named in (["--ledger", ledger], []):
+        monkeypatch.setenv("HUSHCOUNT_LEDGER", "" if named else ledger)
+        assert "--dataset go together" in run(capsys, *serve, *named)[2]
+        assert "no ledger at" in run(capsys, *serve, *named, "--dataset", "words")[2]
+        hc.Ledger(ledger).init("events", epsilon=1, delta=1e-6)
+        hc.Ledger(ledger).init("words", epsilon=1, delta=1e-6, unit="user")
+        assert "has no dataset none" in run(capsys, *serve, *named, "--dataset", "none")[2]
+        assert "does not protect users" in run(capsys, *serve, *named, "--dataset", "events")[2]
+        assert "HOST:PORT" in run(capsys, *serve, *named, "--dataset", "words")[2]
+        os.remove(ledger)
 
 
 def test_what_goes_wrong_is_said_in_a_sentence(made, capsys, tmp_path):

@@ -54,6 +54,58 @@ def test_what_is_refused_for_good(made, tmp_path):
     assert not list((tmp_path / "user").glob("*.report"))
 
 
+@pytest.fixture
+def with_tokens(tmp_path):
+    """A campaign that takes reports with tokens only."""
+    manifest = campaign()
+    manifest.save(tmp_path / "secret.json")
+    with serving(tmp_path / "tokens.db") as (_, url):
+        admin = Administrator(url, ADMIN_TOKEN)
+        admin.make(str(tmp_path / "secret.json"), "token", ())
+        other = campaign()
+        other.save(tmp_path / "other.json")
+        admin.make(str(tmp_path / "other.json"), "open", ())
+        yield admin, f"{url}/v1/campaigns/{manifest.id}", manifest, f"{url}/v1/campaigns/{other.id}"
+
+
+def test_a_wrong_token_is_mended(with_tokens, tmp_path):
+    admin, url, manifest, other = with_tokens
+    (foreign,) = admin.issue(other.rpartition("/")[2], 1, "client")
+    folder = tmp_path / "user"
+    for wrong in (None, "a token of nobody at all", foreign):
+        with pytest.raises(DataError, match=r"is kept in .*user.* a token that the campaign takes") as raised:
+            ldp.connect(url, wrong, folder=folder).report(7)
+        assert foreign not in str(raised.value)
+    kept = [each.read_text() for each in folder.glob("*.report")]
+    assert len(kept) == 1
+    assert admin.status(manifest.id)["reports"] == 0
+    (token,) = admin.issue(manifest.id, 1, "client")
+    assert ldp.connect(url, token, folder=folder).flush().sent == 1
+    assert not list(folder.glob("*.report"))
+    assert admin.status(manifest.id)["reports"] == 1
+
+
+def test_a_wrong_address_is_mended(made, tmp_path):
+    admin, url, manifest = made
+    folder = tmp_path / "user"
+    away = ldp.connect(url, folder=folder)
+    away._url = url.replace("/v1/campaigns/", "/v2/campaigns/")
+    with pytest.raises(DataError, match=r"is kept in .* right addresses"):
+        away.report(7)
+    assert ldp.connect(url, folder=folder).report(9).sent == 1
+    assert admin.status(manifest.id)["reports"] == 1
+
+
+def test_campaigns_that_share_a_folder_send_their_own_reports(with_tokens, tmp_path):
+    admin, url, manifest, other = with_tokens
+    with pytest.raises(DataError, match="is kept"):
+        ldp.connect(url, "a token of nobody at all", folder=tmp_path / "user").report(7)
+    assert ldp.connect(other, folder=tmp_path / "user").report(9).sent == 1
+    assert len(list((tmp_path / "user").glob("*.report"))) == 1
+    (token,) = admin.issue(manifest.id, 1, "client")
+    assert ldp.connect(url, token, folder=tmp_path / "user").report(7).sent == 1
+
+
 def test_wrong_addresses(made, tmp_path):
     _, url, manifest = made
     with pytest.raises(DataError, match="not given out"):

@@ -1,8 +1,10 @@
 """Sealed reports through a relay: checked, shuffled, forwarded once, and kept until they have arrived."""
 
+import socket
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from tests.collector import ADMIN_TOKEN, campaign, listening, reports_of, serving
@@ -12,8 +14,10 @@ from hushcount.ldp.client.http import ask
 from hushcount.ldp.wire.sealing import SEALED_BYTES, pack_sealed, seal_report
 from hushcount.service.admin import Administrator
 from hushcount.service.relay import pool
+from hushcount.service.relay import relay as relay_module
 from hushcount.service.relay.app import relay_application
-from hushcount.service.relay.relay import Relay, RelaySettings
+from hushcount.service.relay.relay import MOST_BODIES, WITHOUT_RELAY, Relay, RelaySettings
+from hushcount.service.store.campaigns import token_hash
 
 SEALED = "application/vnd.hushcount.sealed"
 SEALED_REPORTS = "application/vnd.hushcount.sealed-reports"
@@ -170,6 +174,107 @@ def test_what_was_refused_is_not_sent_again_for_one_more_report(made, tmp_path):
         good = [seal_report(each, *key, manifest.campaign) for each in reports_of(manifest, 25)]
         assert ask("POST", place, None, pack_sealed(good), SEALED_REPORTS).status == 202
         assert until(lambda: admin.status(manifest.id)["reports"] == 25)
+
+
+def test_campaigns_take_turns(made, tmp_path):
+    admin, url, manifest, token = made
+    other = campaign(terms=TERMS)  # for which the relay has no token, so that its batches are not taken
+    other.save(tmp_path / "other.json")
+    admin.make(str(tmp_path / "other.json"), "open", ())
+    key = key_of(url)
+    with listening(relaying(url, token, tmp_path)) as relay:
+        for each, batches in ((other, 20), (manifest, 1)):
+            sealed = [seal_report(report, *key, each.campaign) for report in reports_of(each, 20)]
+            place = f"{relay}/v1/campaigns/{each.id}/sealed"
+            for _ in range(batches):
+                assert ask("POST", place, None, pack_sealed(sealed), SEALED_REPORTS).status == 202
+                time.sleep(0.05)
+        assert until(lambda: admin.status(manifest.id)["reports"] == 20)
+    with sqlite3.connect(tmp_path / "relay.db") as connection:
+        kept = connection.execute(
+            "SELECT DISTINCT campaign FROM (SELECT campaign FROM batch UNION SELECT campaign FROM waiting)"
+        )
+        assert kept.fetchall() == [(other.id,)]
+
+
+def test_a_collector_that_knows_nothing_costs_nothing(made, tmp_path):
+    admin, url, manifest, token = made
+    key = key_of(url)
+    sealed = [seal_report(each, *key, manifest.campaign) for each in reports_of(manifest, 25)]
+    with listening(relaying(url, "a token that is wrong", tmp_path)) as relay:
+        place = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        assert ask("POST", place, None, pack_sealed(sealed), SEALED_REPORTS).status == 202
+    with serving(tmp_path / "empty.db") as (_, empty), listening(relaying(empty, token, tmp_path)) as relay:
+        assert until(lambda: b"hushcount_batches_total" in ask("GET", f"{relay}/metrics").body)
+        time.sleep(0.5)
+        taken = ask("POST", f"{relay}/v1/campaigns/{manifest.id}/sealed", None, sealed[0], SEALED)
+        assert taken.status == 202, "it knows the manifest from its own disk"
+    with listening(relaying(url, token, tmp_path)):
+        assert until(lambda: admin.status(manifest.id)["reports"] == 25)
+
+
+def test_only_campaigns_whose_manifest_names_a_relay(made, tmp_path):
+    admin, url, _, token = made
+    plain = campaign()
+    plain.save(tmp_path / "plain.json")
+    admin.make(str(tmp_path / "plain.json"), "open", ())
+    sealed = seal_report(reports_of(plain, 1)[0], *key_of(url), plain.campaign)
+    with listening(relaying(url, token, tmp_path)) as relay:
+        place = f"{relay}/v1/campaigns/{plain.id}/sealed"
+        for body, kind in ((sealed, SEALED), (pack_sealed([sealed]), SEALED_REPORTS)):
+            refused = ask("POST", place, None, body, kind)
+            assert (refused.status, refused.title) == (403, WITHOUT_RELAY)
+    octets = b"".join(each.read_bytes() for each in tmp_path.glob("relay.db*"))
+    assert plain.id.encode() not in octets
+
+
+def test_whoever_makes_up_campaigns_does_not_keep_the_collector_busy(made, tmp_path):
+    _, url, manifest, token = made
+    sealed = seal_report(reports_of(manifest, 1)[0], *key_of(url), manifest.campaign)
+    with listening(relaying(url, token, tmp_path)) as relay:
+        place = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        assert ask("POST", place, None, sealed, SEALED).status == 202
+        made_up = [f"{relay}/v1/campaigns/{number:064x}/sealed" for number in range(60)]
+        statuses = [ask("POST", each, None, sealed, SEALED).status for each in made_up]
+        assert set(statuses) == {404, 503}
+        assert statuses.count(404) < 50
+        assert ask("POST", place, None, sealed, SEALED).status == 202, "a campaign it knows is not held up"
+
+
+def test_what_is_left_goes_at_the_end_of_retention(made, tmp_path, monkeypatch):
+    _, url, manifest, _ = made
+    reports = reports_of(manifest, 5)
+    sealed = [seal_report(each, *key_of(url), manifest.campaign) for each in reports]
+    with listening(relaying(url, "a token that is wrong", tmp_path, client_tokens=TOKENS)) as relay:
+        place = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        for each, used in zip(sealed, TOKENS, strict=False):
+            assert ask("POST", place, used, each, SEALED).status == 202
+    octets = lambda: b"".join(each.read_bytes() for each in tmp_path.glob("relay.db*"))  # noqa: E731
+    secrets = [each[20:60] for each in sealed] + [token_hash(each)[:16] for each in TOKENS[:5]]
+    assert all(each in octets() for each in secrets)
+    over = manifest.expires + manifest.terms.retention_days * 86400
+    monkeypatch.setattr(relay_module.time, "time", lambda: over)
+    # The collector need not be there: the relay knows when the time is over.
+    with listening(relaying("http://127.0.0.1:9", "a token that is wrong", tmp_path)):
+        assert until(lambda: not any(each in octets() for each in secrets))
+
+
+def test_few_bodies_are_held_at_once(made, tmp_path):
+    _, url, manifest, token = made
+    app = relaying(url, token, tmp_path)
+    where = f"/v1/campaigns/{manifest.id}/sealed HTTP/1.1"
+    lines = [f"POST {where}", "Host: a", f"Content-Type: {SEALED_REPORTS}", "Content-Length: 1000000", "", ""]
+    with listening(app) as relay:
+        place = ("127.0.0.1", int(relay.rpartition(":")[2]))
+        held = [socket.create_connection(place) for _ in range(MOST_BODIES)]
+        for each in held:
+            each.sendall("\r\n".join(lines).encode() + b"HCS1")
+        address = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        status = partial(ask, "POST", address, None, b"x", SEALED_REPORTS)
+        assert until(lambda: status().status == 503)
+        for each in held:
+            each.close()
+        assert until(lambda: status().status == 422)
 
 
 def test_batches_of_sealed_reports(made):

@@ -12,8 +12,8 @@ from hushcount.ldp.wire.sealing import SUITE
 from hushcount.service.collector import Collector
 from hushcount.service.openapi import document
 from hushcount.service.problems import plain
+from hushcount.service.routes.asking import KEPT
 
-KEPT = {"Cache-Control": "public, max-age=300"}
 FRONT = {"Cache-Control": "no-cache", "Content-Security-Policy": "frame-ancestors 'none'"}
 
 
@@ -47,5 +47,5 @@ async def openapi(collector: Collector, request: Request) -> Response:
 
 async def front(collector: Collector, request: Request) -> Response:
     """Give the dashboard. Its own policy allows its one script and its one style, which are in it."""
-    page = resources.files(__package__).joinpath("web", "index.html").read_text("utf-8")
+    page = resources.files("hushcount.service").joinpath("web", "index.html").read_text("utf-8")
     return Response(page, 200, FRONT, "text/html")
