@@ -28,6 +28,7 @@ ONE_CALL = {
     "jobs/linear/tracked.py:tracked_sketch",
     "jobs/trust/ledger.py:init",
     "jobs/trust/ledger.py:grant",
+    "jobs/trust/ledger.py:schedule",
     "jobs/trust/plan.py:plan",
     "jobs/watch/start.py:watch",
     "jobs/spark/release.py:top",

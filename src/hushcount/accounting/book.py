@@ -69,6 +69,8 @@ class PaidRuns:
     """The runs that a schedule has paid for: which budget paid, how many there are, what each may spend.
 
     `charge` is the one that each of them must have, as JSON; empty if any within the pair belongs.
+    `question` is the one that each of them must ask, empty before the first if it was not named, and
+    `window` the time that all their rows must be from, None for all times.
     """
 
     budget: int
@@ -77,6 +79,8 @@ class PaidRuns:
     epsilon: Decimal
     delta: Decimal
     charge: str
+    question: str
+    window: TimeWindow | None
 
 
 @dataclass(slots=True)
@@ -205,21 +209,30 @@ class Book:
     def schedule(self, name: str) -> PaidRuns | None:
         """Return what a schedule has paid for and how many of its runs there are, None without one."""
         rows = self.database.rows(
-            "SELECT schedule.budget, releases, epsilon, schedule.delta, question FROM schedule JOIN run"
-            " ON run.dataset = schedule.dataset AND run.run_id = schedule.name"
+            "SELECT schedule.budget, releases, epsilon, schedule.delta, question, source, starts, stops"
+            " FROM schedule JOIN run ON run.dataset = schedule.dataset AND run.run_id = schedule.name"
             " WHERE schedule.dataset = ? AND schedule.name = ?",
             *(self.name, name),
         )
         if not rows:
             return None
-        budget, releases, epsilon, delta, charge = map(str, rows[0])
+        budget, releases, epsilon, delta, charge = map(str, rows[0][:5])
+        asked, starts, stops = rows[0][5:]
         start = f"{name}/"
         used = self.database.rows(
             "SELECT count(*) FROM run WHERE dataset = ? AND substr(run_id, 1, ?) = ?",
             *(self.name, len(start), start),
         )
         pair = Decimal(epsilon), Decimal(delta)
-        return PaidRuns(int(budget), int(releases), cast(int, used[0][0]), *pair, charge)
+        window = None if starts is None else TimeWindow(cast(int, starts), cast(int, stops))
+        counts = int(budget), int(releases), cast(int, used[0][0])
+        return PaidRuns(*counts, *pair, charge, str(asked or ""), window)
+
+    def bind(self, name: str, question: str) -> None:
+        """Keep the question that all runs of a schedule ask; the table has it where others have a source."""
+        self.database.change(
+            "UPDATE run SET source = ? WHERE dataset = ? AND run_id = ?", question, self.name, name
+        )
 
 
 def open_tables(location: str | os.PathLike[str], create: bool = False) -> Database:

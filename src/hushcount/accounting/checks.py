@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -15,6 +15,7 @@ from hushcount.accounting.decimals import text
 from hushcount.accounting.filter import Filter
 from hushcount.accounting.inspection import Entry, Fields, Location, datasets, entries, opened
 from hushcount.accounting.runs import USER
+from hushcount.accounting.schedule import ANY
 from hushcount.accounting.windows import Covered, TimeWindow, sums_within
 from hushcount.stores.database import shown
 
@@ -31,6 +32,11 @@ class _Replayed:
     budgets: list[Filter] = field(default_factory=list)
     runs: dict[str, Fields] = field(default_factory=dict)
 
+    @property
+    def schedules(self) -> dict[str, Fields]:
+        """The schedules by name."""
+        return {name: fields for name, fields in self.runs.items() if "releases" in fields}
+
     def add(self, fields: Fields) -> None:
         """Take one entry into account."""
         kind, run_id = fields["kind"], str(fields.get("run_id"))
@@ -38,7 +44,7 @@ class _Replayed:
             budget = cast("dict[str, str]", fields["budget"])
             self.budgets.append(Filter.from_texts([budget[name] for name in BUDGET_FIELDS]))
         elif kind in ("reserve", "schedule"):
-            self.runs[run_id] = fields
+            self.runs[run_id] = fields | {"begun": fields["seq"]}
         else:
             self.runs[run_id] = self.runs[run_id] | fields
 
@@ -103,13 +109,20 @@ def _differences(book: Book, chain: list[Entry]) -> Iterator[str]:
     for run_id in sorted(stored & set(replayed.runs)):
         if not _same(book, run_id, replayed):
             yield f"run {run_id} or its answer is not what its entries say."
-    if not _same_schedules(book, replayed):
-        yield "its schedules are not those of its entries."
+    yield from _prepaid_problems(book, replayed)
     clocks = [fields["time"] for fields in replayed.runs.values() if "time" in fields]
     if book.unit != USER and any(clock != clocks[0] for clock in clocks):
         yield "its windows are told by more than one column or zone."
     if not _within(book, replayed):
         yield "its releases exceed the budget."
+
+
+def _prepaid_problems(book: Book, replayed: _Replayed) -> Iterator[str]:
+    """Yield what is wrong with schedules, and with runs that cost nothing because one has paid for them."""
+    if not _same_schedules(book, replayed):
+        yield "its schedules are not those of its entries."
+    for run_id in sorted(_unpaid(replayed)):
+        yield f"run {run_id} cost nothing, and no schedule has paid for it."
 
 
 def _same(book: Book, run_id: str, replayed: _Replayed) -> bool:
@@ -142,17 +155,59 @@ def _state(fields: Fields) -> str:
 
 
 def _same_schedules(book: Book, replayed: _Replayed) -> bool:
-    """Return whether the stored schedules are as their entries say."""
+    """Return whether the stored schedules are as their entries say, with the questions they pay for."""
     rows = book.database.rows(
-        "SELECT name, budget, releases, epsilon, delta FROM schedule WHERE dataset = ? ORDER BY name",
+        "SELECT schedule.name, schedule.budget, releases, epsilon, schedule.delta, source FROM schedule"
+        " JOIN run ON run.dataset = schedule.dataset AND run.run_id = schedule.name"
+        " WHERE schedule.dataset = ? ORDER BY schedule.name",
         book.name,
     )
+    asked = _asked(replayed)
     entered = [
-        (name, fields["budget"], fields["releases"], *cast("dict[str, str]", fields["each"]).values())
-        for name, fields in sorted(replayed.runs.items())
-        if "releases" in fields
+        (name, fields["budget"], fields["releases"], *_each(fields), asked.get(name))
+        for name, fields in sorted(replayed.schedules.items())
     ]
-    return [tuple(map(str, row)) for row in rows] == [(n, b, r, d, e) for n, b, r, e, d in entered]
+    return [(*map(str, row[:5]), row[5]) for row in rows] == entered
+
+
+def _each(fields: Fields) -> tuple[str, str]:
+    """Return the epsilon and delta that each run of a schedule may spend."""
+    each = cast("dict[str, str]", fields["each"])
+    return each["epsilon"], each["delta"]
+
+
+def _asked(replayed: _Replayed) -> dict[str, object]:
+    """Return the question of each schedule: the one that it was made for, or that of its first run."""
+    asked = {name: fields["asks"] for name, fields in replayed.schedules.items() if "asks" in fields}
+    for run_id, fields in replayed.runs.items():
+        name = run_id.partition("/")[0]
+        if "asks" in fields and name in replayed.schedules and "/" in run_id:
+            asked.setdefault(name, fields["asks"])
+    return asked
+
+
+def _unpaid(replayed: _Replayed) -> Iterator[str]:
+    """Yield the runs without a charge that are not within what a schedule before them has paid for."""
+    asked, used = _asked(replayed), Counter[str]()
+    for run_id, fields in replayed.runs.items():
+        name, slash, _ = run_id.partition("/")
+        used[name] += bool(slash)
+        if fields.get("charge") is not None:
+            continue
+        paid = replayed.schedules.get(name) if slash else None
+        within = paid is not None and used[name] <= int(str(paid["releases"])) and _is_paid(fields, paid)
+        if not within or (asked.get(name, ANY) != ANY and fields.get("asks", asked[name]) != asked[name]):
+            yield run_id
+
+
+def _is_paid(fields: Fields, paid: Fields) -> bool:
+    """Return whether a run comes after its schedule, spends no more, and is of rows of its window."""
+    pair = (Decimal(str(fields[name])) for name in ("epsilon", "delta"))
+    fits = all(own <= Decimal(most) for own, most in zip(pair, _each(paid), strict=True))
+    whole, own = _window(paid), _window(fields)
+    earlier = "asks" not in fields  # made by a version that recorded neither the question nor the window
+    within = whole is None or earlier or (own is not None and whole.covers(own))
+    return fits and within and int(str(paid["seq"])) < int(str(fields["begun"]))
 
 
 def _within(book: Book, replayed: _Replayed) -> bool:

@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from hushcount.accounting.book import Book, StoredRun, open_tables
 from hushcount.accounting.chain import Head, digest, first_hash, read_witness, write_witness
 from hushcount.accounting.filter import Filter
-from hushcount.accounting.reservations import add_schedule, preview, reserve
+from hushcount.accounting.prepaid import add_schedule, preview_schedule
+from hushcount.accounting.reservations import preview, reserve
 from hushcount.accounting.runs import (
     EVENT,
     UNITS,
@@ -175,6 +176,21 @@ class Ledger:
             book = Book.open(database, dataset, self._place, alone=False)
             self._check_head(book)
             return preview(book, plan)
+
+    def preview_schedule(self, dataset: str, schedule: Schedule) -> Preview:
+        """Return what `schedule` would do, and what would be left; nothing is written.
+
+        Parameters
+        ----------
+        dataset
+            A dataset of the ledger.
+        schedule
+            How many releases there will be, and what each of them may spend.
+        """
+        with open_tables(self._location) as database, database.reading():
+            book = Book.open(database, dataset, self._place, alone=False)
+            self._check_head(book)
+            return preview_schedule(book, schedule)
 
     def commit(self, reservation: Reservation, answer: Answer) -> Answer:
         """Store what was drawn, and return what may leave: it, or the answer of whoever took the run over.

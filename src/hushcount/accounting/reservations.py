@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from hushcount.accounting.book import Book, StoredRun
+from hushcount.accounting.book import Book, PaidRuns, StoredRun
 from hushcount.accounting.charges import Charge, Event
 from hushcount.accounting.decimals import ZERO, fitting, text, total
 from hushcount.accounting.filter import Filter, Sums
@@ -25,7 +25,7 @@ from hushcount.accounting.runs import (
     Reservation,
     RunPlan,
 )
-from hushcount.accounting.schedule import Schedule, charge_text
+from hushcount.accounting.schedule import ANY, charge_text
 from hushcount.accounting.windows import TimeWindow, check_cells, sums_within
 from hushcount.errors import BudgetExceeded, LedgerError
 
@@ -55,6 +55,17 @@ OTHER_CLOCK = (
 )
 
 
+NAME_IT = "; name the run of this release without the schedule."
+OTHER_NOISE = (
+    "has paid for releases with the noise that it was made for, and this release has another; name its run"
+    " without the schedule."
+)
+OTHER_QUESTION = (
+    "has paid for one question, asked of one window or source after another, and this release asks another"
+    f" question{NAME_IT}"
+)
+
+
 def reserve(book: Book, plan: RunPlan) -> Reservation:
     """Record the charge of a run, or return its stored answer, or take it over without a charge, or raise."""
     run_id, found = _find(book, plan)
@@ -69,17 +80,18 @@ def preview(book: Book, plan: RunPlan) -> Preview:
     run_id, found = _find(book, plan)
     if found is not None:
         outcome = TAKEN_OVER if found.answer is None else ANSWERED
-        return Preview(book.name, run_id, outcome, plan.event, _left(book, plan.window))
+        return Preview(book.name, run_id, outcome, plan.event, left(book, plan.window), series=plan.repeated)
     try:
-        paid = _scheduled(book, run_id, plan.event)
+        paid = _scheduled(book, run_id, plan)
         number, _, charge = paid or grant(book, plan.event, plan.window)
     except BudgetExceeded as refused:
-        return Preview(book.name, run_id, REFUSED, plan.event, _left(book, plan.window), str(refused))
-    left = _left(book, plan.window, (number, charge))
-    return Preview(book.name, run_id, PAID if paid else CHARGED, plan.event, left)
+        words, rest = str(refused), left(book, plan.window)
+        return Preview(book.name, run_id, REFUSED, plan.event, rest, words, plan.repeated)
+    then = left(book, plan.window, (number, charge))
+    return Preview(book.name, run_id, PAID if paid else CHARGED, plan.event, then, series=plan.repeated)
 
 
-def _left(
+def left(
     book: Book, window: TimeWindow | None, charged: tuple[int, Charge] | None = None
 ) -> tuple[Decimal, Decimal]:
     """Return the largest single release that would fit into a window, after a charge to one budget."""
@@ -117,10 +129,10 @@ def _check_unit(book: Book, plan: RunPlan) -> None:
         )
     if book.unit == USER_WINDOW:
         check_cells(plan.window, str(book.cell))
-    _check_clock(book, plan.window)
+    check_clock(book, plan.window)
 
 
-def _check_clock(book: Book, window: TimeWindow | None) -> None:
+def check_clock(book: Book, window: TimeWindow | None) -> None:
     """Raise if a window is told by another column or zone than those before it."""
     if book.unit != USER and window is not None:
         known = book.clock()
@@ -139,15 +151,17 @@ def _free_name(book: Book, name: str) -> str:
 
 def _charge(book: Book, run_id: str, plan: RunPlan) -> None:
     """Charge a new run, or raise; a run of a schedule has been paid for."""
-    paid = _scheduled(book, run_id, plan.event)
+    paid = _scheduled(book, run_id, plan)
     number, budget, charge = paid or grant(book, plan.event, plan.window)
     window = plan.window
     numbers = text(charge.delta), text(charge.basic), text(charge.at(budget.order))
     book.database.change(
         "INSERT INTO run (dataset, run_id, question, source, budget, starts, stops, delta, basic, renyi,"
         " state, attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', 1)",
-        *(book.name, run_id, plan.question, book.source(plan.source), number, *_span(window), *numbers),
+        *(book.name, run_id, plan.question, book.source(plan.source), number, *span(window), *numbers),
     )
+    if paid:
+        _bind(book, run_id, plan)
     book.append(
         "reserve",
         run_id=run_id,
@@ -158,76 +172,60 @@ def _charge(book: Book, run_id: str, plan: RunPlan) -> None:
         delta=text(plan.event.delta),
         window=None if window is None else str(window),
         charge=None if paid else charge.to_dict(),
-        **_clock(window),
+        **({"asks": plan.repeated} if paid else {}),
+        **clock_field(window),
     )
 
 
-def _span(window: TimeWindow | None) -> tuple[int | None, int | None]:
+def _bind(book: Book, run_id: str, plan: RunPlan) -> None:
+    """Let a schedule that names no question pay for that of its first run alone."""
+    name, _, _ = run_id.partition("/")
+    found = book.schedule(name)
+    if found is not None and not found.question:
+        book.bind(name, plan.repeated)
+
+
+def span(window: TimeWindow | None) -> tuple[int | None, int | None]:
     """Return the ends of a window as the tables have them."""
     return (None, None) if window is None else (window.start, window.stop)
 
 
-def _clock(window: TimeWindow | None) -> dict[str, object]:
+def clock_field(window: TimeWindow | None) -> dict[str, object]:
     """Return the field of an entry that says by which column and zone its window is told."""
     if window is None or window.clock is None:
         return {}
     return {"time": {"column": window.clock[0], "zone": window.clock[1]}}
 
 
-def _scheduled(book: Book, run_id: str, event: Event) -> tuple[int, Filter, Charge] | None:
-    """Return an empty charge for a run NAME/... of schedule NAME, None if there is no such schedule."""
+def _scheduled(book: Book, run_id: str, plan: RunPlan) -> tuple[int, Filter, Charge] | None:
+    """Return an empty charge for a run NAME/... of schedule NAME, None without one, or raise."""
     name, slash, _ = run_id.partition("/")
     found = book.schedule(name) if slash else None
     if found is None:
         return None
-    if found.used >= found.releases:
-        raise BudgetExceeded(
-            f"Schedule {name} of dataset {book.name} has had all of its {found.releases} releases."
-        )
-    if event.epsilon > found.epsilon or event.delta > found.delta:
-        raise BudgetExceeded(
-            f"Schedule {name} of dataset {book.name} has paid for releases with epsilon at most"
-            f" {text(found.epsilon)} and delta at most {text(found.delta)}."
-        )
-    if found.charge and (event.finer is None or charge_text(event.finer) != found.charge):
-        raise BudgetExceeded(
-            f"Schedule {name} of dataset {book.name} has paid for releases with the noise that it was made"
-            " for, and this release has another; name its run without the schedule."
-        )
+    why = _not_paid(found, plan)
+    if why:
+        raise BudgetExceeded(f"Schedule {name} of dataset {book.name} {why}")
     return found.budget, book.budgets()[found.budget], Charge(ZERO, ())
 
 
-def add_schedule(book: Book, schedule: Schedule) -> None:
-    """Charge a whole schedule up front, or raise."""
-    if book.run(schedule.name) is not None:
-        raise LedgerError(f"Dataset {book.name} has a run {schedule.name} already; choose another name.")
-    window = schedule.window
-    _check_clock(book, window)
-    number, budget, charge = grant(book, schedule.whole, window)
-    numbers = text(charge.delta), text(charge.basic), text(charge.at(budget.order))
-    each = text(schedule.each.epsilon), text(schedule.each.delta)
-    book.database.change(
-        "INSERT INTO schedule VALUES (?, ?, ?, ?, ?, ?)",
-        *(book.name, schedule.name, number, schedule.releases, *each),
-    )
-    book.database.change(
-        "INSERT INTO run (dataset, run_id, question, budget, starts, stops, delta, basic, renyi, state,"
-        " attempt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'schedule', 1)",
-        *(book.name, schedule.name, schedule.charge, number, *_span(window), *numbers),
-    )
-    book.append(
-        "schedule",
-        run_id=schedule.name,
-        question=schedule.charge,
-        attempt="1",
-        budget=str(number),
-        epsilon=text(schedule.whole.epsilon),
-        delta=text(schedule.whole.delta),
-        each=dict(zip(("epsilon", "delta"), each, strict=True)),
-        releases=str(schedule.releases),
-        charge=charge.to_dict(),
-        **({} if window is None else {"window": str(window), **_clock(window)}),
-    )
+def _not_paid(found: PaidRuns, plan: RunPlan) -> str:
+    """Return why a schedule has not paid for a run; nothing if it has."""
+    event = plan.event
+    if found.used >= found.releases:
+        return f"has had all of its {found.releases} releases."
+    if event.epsilon > found.epsilon or event.delta > found.delta:
+        return (
+            f"has paid for releases with epsilon at most {text(found.epsilon)} and delta at most"
+            f" {text(found.delta)}."
+        )
+    if found.charge and (event.finer is None or charge_text(event.finer) != found.charge):
+        return OTHER_NOISE
+    if found.window is not None and (plan.window is None or not found.window.covers(plan.window)):
+        return f"has paid for rows of the window {found.window}{NAME_IT}"
+    if found.question not in ("", ANY, plan.repeated):
+        return OTHER_QUESTION
+    return ""
 
 
 def grant(book: Book, event: Event, window: TimeWindow | None) -> tuple[int, Filter, Charge]:

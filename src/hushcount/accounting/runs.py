@@ -55,6 +55,8 @@ class RunPlan:
         The fingerprint of the data; None where data have none.
     window : TimeWindow, optional
         The time that the rows are from; None for all.
+    series : str
+        The hash of the question without its window: the same every night; empty if the question has none.
     """
 
     question: str
@@ -64,6 +66,7 @@ class RunPlan:
     again: bool = False
     source: str | None = None
     window: TimeWindow | None = None
+    series: str = ""
 
     def __post_init__(self) -> None:
         if self.run_id is not None:
@@ -73,6 +76,11 @@ class RunPlan:
                 "run_id must name the run, because these data (a pipe, a database or data in memory) cannot"
                 " be recognised: without it the next run would get the answer of this one."
             )
+
+    @property
+    def repeated(self) -> str:
+        """The question that all runs of a schedule ask."""
+        return self.series or self.question
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +117,8 @@ class Preview:
         Epsilon and delta of the largest single release that would fit afterwards.
     refusal : str
         Why it would be refused, and what would fit.
+    series : str
+        The question without its window, for which a schedule can be made; empty for a schedule.
     """
 
     dataset: str
@@ -117,6 +127,7 @@ class Preview:
     cost: Event
     left: tuple[Decimal, Decimal]
     refusal: str = ""
+    series: str = ""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -139,6 +150,7 @@ class Preview:
             "charged": dict(zip(("epsilon", "delta"), map(text, pair), strict=True)),
             "left": dict(zip(("epsilon", "delta"), map(text, self.left), strict=True)),
             "refusal": self.refusal or None,
+            "question": self.series or None,
         }
 
 

@@ -8,6 +8,7 @@ so a schedule is charged up front, as one pair. Proof: docs/proofs/accounting/fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,6 +22,8 @@ from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
 
 MOST = 100_000
+ANY = "any"  # in place of a question: the runs of the schedule may ask whatever they want
+HASH = re.compile("[0-9a-f]{64}")
 ONE = Decimal(1)
 # A schedule whose every loss is within total_delta still is charged something.
 LEAST = Decimal("1e-18")
@@ -42,6 +45,9 @@ class Schedule:
         What all of them spend.
     window : TimeWindow, optional
         The time that the rows of all of them are from; None for all.
+    question : str
+        The only question that its runs may ask, each of a window or source of its own; "any" for whatever
+        question, and empty for that of the first run.
     """
 
     name: str
@@ -49,6 +55,17 @@ class Schedule:
     each: Event
     whole: Event
     window: TimeWindow | None = None
+    question: str = ""
+
+    def __post_init__(self) -> None:
+        check_name("name", self.name)
+        if "/" in self.name:
+            raise ParameterError("name must not contain a slash, because runs are named NAME/....")
+        if self.question not in ("", ANY) and not HASH.fullmatch(self.question):
+            raise ParameterError(
+                "question must be the 64 digits that --dry-run --json names for it, or any, got"
+                f" {self.question!r}."
+            )
 
     @property
     def charge(self) -> str:
@@ -65,7 +82,7 @@ class Schedule:
         count, left = _left(releases, each.delta, total_delta)
         whole = composed_epsilon(each.epsilon, count, left)
         pair = Event(each.epsilon, each.delta)
-        return cls(check_name("name", name), count, pair, Event(whole, number("total_delta", total_delta)))
+        return cls(name, count, pair, Event(whole, number("total_delta", total_delta)))
 
     @classmethod
     def of_equals(
@@ -92,7 +109,7 @@ class Schedule:
         (curve,) = each.finer.curves
         count, left = _left(releases, each.finer.delta, total_delta)
         whole = composed(curve, count, left)
-        return cls(check_name("name", name), count, each, Event(whole, number("total_delta", total_delta)))
+        return cls(name, count, each, Event(whole, number("total_delta", total_delta)))
 
 
 def charge_text(charge: Charge) -> str:

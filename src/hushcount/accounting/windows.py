@@ -56,6 +56,10 @@ class TimeWindow:
         """Return the window with the column and the zone that tell which rows are in it."""
         return replace(self, clock=(column, time_zone))
 
+    def covers(self, other: TimeWindow) -> bool:
+        """Return whether all instants of another window are in this one."""
+        return self.start <= other.start and other.stop <= self.stop
+
     def __str__(self) -> str:
         return f"{_text(self.start)}/{_text(self.stop)}"
 

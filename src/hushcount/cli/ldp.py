@@ -80,6 +80,11 @@ REPORT_FORMAT = options.choice(
     REPORT_FORMS,
 )
 OUTPUT = options.text("--output -o PATH", "Where to write the reports.", required=True)
+DRY_RUN = options.flag(
+    "--dry-run",
+    "Open and check the data, say what every user would spend and what would be written, and stop there: no"
+    " report is made, nothing spent.",
+)
 COLLECTED = (
     options.text("--state PATH", "Continue with the reports in this file, and keep all of them there."),
     options.flag("--collected-in-time", "Count reports that came before the campaign ended."),
@@ -124,18 +129,28 @@ def new(manifest: str, zipf: float, force: bool, style: str | None, **values: ob
 
 @ldp.command(epilog=EPILOG, short_help="Turn the items of FILE into reports.")
 @click.argument("manifest")
-@options.options(options.FILE, *options.SOURCE, USER, REPORT_FORMAT, OUTPUT)
-def randomise(manifest: str, output: str, form: str | None, **values: object) -> None:
+@options.options(options.FILE, *options.SOURCE, USER, REPORT_FORMAT, OUTPUT, DRY_RUN, options.JSON)
+def randomise(
+    manifest: str, output: str, form: str | None, dry_run: bool | None, style: str | None, **values: object
+) -> None:
     """Turn the items of FILE into reports of the campaign of MANIFEST.
 
     Every row is a user, or with --user every different user. Items that cannot be encoded, and
     missing ones, give a report too. The order of the reports is random. Run it once for the same
     users: a second report of a user costs epsilon again.
     """
+    from hushcount.jobs.ldp.dry_run import dry_reports
     from hushcount.jobs.ldp.tables import randomise as write_reports
 
+    if dry_run:
+        show.show_dry(dry_reports(manifest, options.request(values), output, form), style)
+        return
     with show.progress_bar() as progress:
         asked, number = write_reports(manifest, options.request(values), output, form, progress)
+    if style == "json":
+        made = {"campaign": asked.id, "epsilon": float(asked.epsilon), "reports": number, "output": output}
+        show.print_json({"hushcount": 1, "kind": "reports", **made})
+        return
     sentence = f"{output} contains {number:,} reports, each {asked.epsilon}-locally differentially private."
     show.say(("Reports", (sentence,)))
 

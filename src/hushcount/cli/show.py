@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
+    from hushcount.jobs.ldp.dry_run import DryReports
     from hushcount.jobs.request import Progress
     from hushcount.jobs.trust.dry_run import DryRun
     from hushcount.releases.feeds.table import FeedTable
@@ -72,12 +73,17 @@ def show_feed(found: FeedTable, style: str | None) -> None:
     say(("Privacy", (found.statement,)), ("Meaning", found.sentences))
 
 
-def show_dry_run(found: DryRun, style: str | None) -> None:
-    """Print what a release would be, as names and sentences or as JSON; raise if it would be refused."""
+def show_dry(found: DryRun | DryReports, style: str | None) -> None:
+    """Print what would be released, as names and sentences or as JSON."""
     if style == "json":
         print_json({"hushcount": 1, "kind": "dry-run", **found.to_dict()})
     else:
         print_facts(found.facts)
+
+
+def show_dry_run(found: DryRun, style: str | None) -> None:
+    """Print what a release would be; raise if the ledger would refuse it."""
+    show_dry(found, style)
     if found.ledger is not None and found.refused:
         raise BudgetExceeded(found.ledger.refusal)
 

@@ -41,7 +41,7 @@ def watch() -> None:
     text("--levels A,B,...", "Lengths of counted nodes, from one period on, such as 1h,1d (one period)."),
     real("--epsilon E", "Limit on the privacy loss of the whole feed for one event.", required=True),
     real("--delta D", "Probability with which that limit may fail, such as 1e-8.", required=True),
-    text("--ledger FILE", "The ledger that is charged once, for all periods.", required=True),
+    text("--ledger FILE", "The ledger that is charged once, for all periods. Default: HUSHCOUNT_LEDGER."),
     text("--dataset NAME", "The dataset of the ledger whose budget pays.", required=True),
     text("--name NAME", "Name of the watch in the ledger.", default="watch"),
     click.option("--column", "-c", multiple=True, metavar="NAME", help="Column to count; repeatable."),

@@ -68,6 +68,7 @@ CHANGES = {
     "UPDATE run SET state = 'x' WHERE run_id = 'a'": "run a or its answer is not what its entries say.",
     "UPDATE schedule SET releases = 9": "its schedules are not those of its entries.",
     "UPDATE schedule SET epsilon = '1'": "its schedules are not those of its entries.",
+    "UPDATE run SET source = NULL WHERE run_id = 'nightly'": "its schedules are not those of its entries.",
 }
 
 
@@ -110,6 +111,40 @@ def test_sums_are_computed_again(full):
     rebuilt(full, '"response":"1/10"', '"response":"30"')
     change(full, "UPDATE run SET basic = '30', renyi = '29.909090909090909091' WHERE run_id = 'a'")
     assert "Dataset searches: its releases exceed the budget." in verify(full, {})
+
+
+FREE = "Dataset searches: run {} cost nothing, and no schedule has paid for it."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "run_id"),
+    [
+        ("nightly/c", "weekly/c", "weekly/c"),
+        ('"run_id":"nightly/c"', '"run_id":"nightly"', None),
+        ('"releases":"3"', '"releases":"0"', "nightly/c"),
+        (
+            '"each":{"delta":"1e-10","epsilon":"0.01"}',
+            '"each":{"delta":"1e-10","epsilon":"0.001"}',
+            "nightly/c",
+        ),
+    ],
+)
+def test_a_run_that_nobody_paid_for_is_found(full, old, new, run_id):
+    """The chain is rebuilt, so only what it says can tell."""
+    rebuilt(full, old, new)
+    problems = verify(full, {})
+    assert problems
+    assert run_id is None or FREE.format(run_id) in problems
+
+
+def test_a_run_of_another_question_than_the_schedule_paid_for_is_found(full):
+    made = Ledger(full)
+    made.reserve("searches", RunPlan("c", "event", Event.of("0.01", "1e-10"), run_id="nightly/d"))
+    assert verify(full, {}) == []
+    with open_database(full) as database, database.reading():
+        last = database.rows("SELECT body FROM entry ORDER BY seq DESC LIMIT 1")[0][0]
+    rebuilt(full, str(last), str(last).replace('"asks":"c"', '"asks":"other"'))
+    assert verify(full, {}) == [FREE.format("nightly/d")]
 
 
 def test_windows_by_several_clocks_are_found(location):

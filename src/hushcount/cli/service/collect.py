@@ -55,7 +55,8 @@ SERVE = (
     options.real("--rate R", "Requests per second of one address; 0 for no limit.", default=100.0),
     options.text(
         "--ledger PATH|URI",
-        "Charge central guarantees of anonymous campaigns here, once each. Default: HUSHCOUNT_LEDGER.",
+        "Charge central guarantees of anonymous campaigns here, once each. Default: HUSHCOUNT_LEDGER, if"
+        " --dataset is given.",
     ),
     options.text("--dataset NAME", "With --ledger: whose budget is charged."),
 )
@@ -93,8 +94,9 @@ def serve(**values: object) -> None:
         from hushcount.service.token_files import token_in
     except ImportError:
         raise DataError(NOT_INSTALLED) from None
+    if kept["dataset"] is not None:
+        kept["ledger"] = kept["ledger"] or os.environ.get(DEFAULT)
     kept["admin_token"] = token_in(str(kept.pop("admin_token_file")))
-    kept["ledger"] = kept["ledger"] or os.environ.get(DEFAULT) or None
     if kept["ledger"] and kept["dataset"]:
         check_ledger(str(kept["ledger"]), str(kept["dataset"]))
     collector = Collector(CollectorSettings(**kept))  # type: ignore[arg-type]
@@ -188,10 +190,16 @@ def _facts(found: dict[str, object]) -> dict[str, str]:
     *AT,
     options.real("--threshold T", "Smallest count to publish. Default: that of the manifest."),
     options.LIMIT,
+    options.flag("--dry-run", "Say what would be published and charged, and stop there."),
     *options.SHOWN,
 )
 def release(
-    campaign: str, url: str, admin_token_file: str, style: str | None, **values: float | None
+    campaign: str,
+    url: str,
+    admin_token_file: str,
+    style: str | None,
+    dry_run: bool | None,
+    **values: float | None,
 ) -> None:
     """Find the items that many users hold, print them, and let everybody see them.
 
@@ -201,9 +209,23 @@ def release(
     from hushcount.service.admin import release_in
 
     admin = _administrator(url, admin_token_file)
+    if dry_run:
+        _show_dry(admin.status(campaign), values["threshold"], style)
+        return
     limit = None if values["limit"] is None else int(values["limit"])
     admin.release(campaign, values["threshold"], limit)
     show.show_release(release_in(admin.released(campaign)), style, limit)
+
+
+def _show_dry(found: dict[str, object], threshold: float | None, style: str | None) -> None:
+    """Print what a release of a campaign would publish and charge."""
+    from hushcount.jobs.ldp.dry_run import campaign_facts, dry_campaign
+
+    would = dry_campaign(found, threshold)
+    if style == "json":
+        show.print_json({"hushcount": 1, "kind": "dry-run", **would})
+    else:
+        show.print_facts(campaign_facts(would))
 
 
 @collect.command(epilog=EPILOG, short_help="Let a campaign take no more reports.")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hushcount.cli import show
 from hushcount.cli.options import choice, flag, options, text, whole
 from hushcount.cli.trust.ledger_tables import print_datasets, print_history, rounded
-from hushcount.errors import LedgerError
+from hushcount.errors import BudgetExceeded, LedgerError
+
+if TYPE_CHECKING:
+    from hushcount.jobs.trust.schedules import Cost
 
 EPILOG = """\b
 Example:
@@ -55,7 +60,17 @@ SCHEDULED = (
         "With --mechanism: noisy counts that one unit changes, such as --max-keys of exact counts, the"
         " counters of a sketch of users, the depth of an oracle, or the height of a tree plus 1.",
     ),
+    text("--window FROM/TO", "Rows of all releases are of this time, which is then all that is charged."),
+    text("--time COLUMN", "With --window: the column of the time of each row."),
+    text("--time-zone ZONE", "Zone of --window and of times without one, such as Europe/Zurich (UTC)."),
+    text(
+        "--question HASH|any",
+        "Pay for this question alone, as --dry-run --json of a release names it, or for any. Without it, for"
+        " the question of the first run.",
+    ),
+    flag("--dry-run", "Say what the schedule would cost and leave; nothing is charged."),
 )
+PAYS_FOR = {"": "that of the first run", "any": "any"}
 JSON = flag("--json as_json", "Print one JSON object, with numbers as texts, exactly as stored.")
 
 
@@ -167,26 +182,38 @@ def schedule(as_json: bool, ledger: str | None, dataset: str | None, name: str, 
     """Compute what a fixed number of equal releases costs, and charge it in advance.
 
     A number of releases that is fixed beforehand costs less than the same releases chosen one by one. Runs
-    with --run-id NAME/... belong to it and cost nothing more.
+    with --run-id NAME/... belong to it and cost nothing more, if they ask its question of its window.
     """
-    from hushcount.jobs.trust.ledger import BudgetLedger, Cost
-    from hushcount.jobs.trust.schedules import Releases
+    from hushcount.jobs.trust.ledger import BudgetLedger
+    from hushcount.jobs.trust.schedules import Cost, Releases
 
-    plan = Releases(**asked).schedule(name)  # type: ignore[arg-type]
     if dataset is not None and ledger is None:
         raise click.UsageError("--dataset needs LEDGER.")
-    charged = ledger is not None and dataset is not None
-    found = BudgetLedger(str(ledger)).schedule(str(dataset), plan) if charged else Cost(plan)
-    cost = found.to_dict()
+    if charged := ledger is not None and dataset is not None:
+        found = BudgetLedger(ledger).schedule(str(dataset), name, **asked)  # type: ignore[arg-type]
+    else:
+        asked.pop("dry_run")
+        found = Cost(Releases(**asked).schedule(name))  # type: ignore[arg-type]
     if as_json:
-        show.print_json(cost)
-        return
+        show.print_json(found.to_dict())
+    else:
+        show.print_facts(_costs(found, asked, dataset if charged else None))
+    if found.preview is not None and found.preview.refusal:
+        raise BudgetExceeded(found.preview.refusal)
+
+
+def _costs(found: Cost, asked: dict[str, object], dataset: str | None) -> dict[str, str]:
+    """Return what a schedule costs, in words."""
+    cost, plan = found.to_dict(), found.schedule
     each = {name: f"{name} {asked[name]}" for name in ("epsilon", "rho", "delta") if asked[name] is not None}
-    show.print_facts(
-        {
-            "releases": f"{asked['releases']}, each with {' and '.join(each.values())}",
-            "together": f"epsilon {rounded(cost['epsilon'])} at delta {cost['delta']}",
-            "added up": f"epsilon {rounded(cost['basic_epsilon'])}",
-            "charged": f"to {dataset}" if charged else "nothing: this was a computation",
-        }
-    )
+    charged = "nothing: this was a computation" if dataset is None else f"to {dataset}"
+    if found.preview is not None:
+        charged = " ".join((*found.preview.sentences, "This was a dry run: nothing was charged."))
+    return {
+        "releases": f"{asked['releases']}, each with {' and '.join(each.values())}",
+        "together": f"epsilon {rounded(cost['epsilon'])} at delta {cost['delta']}",
+        "added up": f"epsilon {rounded(cost['basic_epsilon'])}",
+        "rows": "of all times" if plan.window is None else f"of {plan.window}",
+        "question": PAYS_FOR.get(plan.question, plan.question),
+        "charged": charged,
+    }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "randomise", "simulate"]
 
+TWICE = "--user reads the data twice, so FILE cannot be standard input."
 _WHOLE_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,400}\s*", re.ASCII)
 
 
@@ -58,7 +59,7 @@ def randomise(
     manifest = Manifest.load(path)
     manifest.refuse_expired()
     check_work(manifest)
-    refuse_same([output], [path, *_paths(request)])
+    refuse_same([output], [path, *paths_of(request)])
     check_writable(output)
     pool = ReportPool(manifest, system_bits())
     for users in _users(request, manifest.encoding, manifest.reports, progress):
@@ -132,7 +133,7 @@ def _items_of_users(request: Request, most: int, progress: Progress | None) -> I
     from hushcount.sources.duckdb.bounding import DistinctPairs, bounded_users
 
     if request.data == "-":
-        raise ParameterError("--user reads the data twice, so FILE cannot be standard input.")
+        raise ParameterError(TWICE)
     source = request.open()
     tell = (lambda batch: progress(batch.bytes_read, source.size)) if progress else (lambda batch: None)
     for _, keys in bounded_users(source, DistinctPairs(most), tell):
@@ -175,6 +176,6 @@ def _as_lines(block: bytes, size: int) -> bytes:
     return block.hex("\n", -size).encode() + b"\n"
 
 
-def _paths(request: Request) -> list[str]:
+def paths_of(request: Request) -> list[str]:
     """Return the file that a request reads, if it is one."""
     return [request.data] if isinstance(request.data, str) and request.data != "-" else []

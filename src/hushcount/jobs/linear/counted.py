@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from hushcount.errors import ParameterError
+from hushcount.errors import NotProvedError, ParameterError
 from hushcount.files.atomic import refuse_same
 from hushcount.files.container import is_container
 from hushcount.files.fingerprint import content_digest
@@ -16,7 +16,7 @@ from hushcount.jobs.run import drawn
 from hushcount.jobs.sketch_files import finished
 from hushcount.jobs.trust.dry_run import DryRun
 from hushcount.keys.memory import Data
-from hushcount.mechanisms.linear.cells import CellSizes, NoisyCells
+from hushcount.mechanisms.linear.cells import NO_BOUND, CellSizes, NoisyCells
 from hushcount.privacy import weaknesses
 from hushcount.sketches.cells import LinearSketch
 
@@ -75,8 +75,10 @@ class CountedCells:
 
     def _mechanism(self, settings: OracleSettings) -> NoisyCells:
         """Return the mechanism, calibrated for the size of the sketch; without a bound on weights refused."""
-        sketch = self.sketch
-        sizes = CellSizes(sketch.kind, sketch.depth, sketch.shape().max_weight or 1)
+        sketch, weight = self.sketch, self.sketch.shape().max_weight
+        if weight is None:
+            raise NotProvedError(NO_BOUND)
+        sizes = CellSizes(sketch.kind, sketch.depth, weight)
         return NoisyCells(settings.budget, sizes=sizes)
 
     def _drawn(self, mechanism: NoisyCells, settings: OracleSettings) -> Oracle:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 
 from hushcount.accounting import checks, inspection
 from hushcount.accounting.chain import read_witness
-from hushcount.accounting.decimals import Number, text, total
+from hushcount.accounting.decimals import Number
 from hushcount.accounting.filter import Filter
 from hushcount.accounting.inspection import Fields
 from hushcount.accounting.ledger import Ledger
 from hushcount.accounting.runs import EVENT, USER_WINDOW
-from hushcount.accounting.schedule import Schedule
 from hushcount.accounting.windows import cell_text
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike, atomic_file, refuse_same
+from hushcount.jobs.trust.schedules import Cost, Releases
+from hushcount.jobs.trust.spending import DEFAULT
 from hushcount.stores.database import is_server, shown
 
 DAY = "1d"
@@ -37,25 +37,6 @@ def _budget(epsilon: Number | None, rho: Number | None, delta: Number, slack: Nu
     return Filter.zcdp(rho, delta, slack)
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a schedule costs, in two ways of adding up."""
-
-    schedule: Schedule
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers as texts."""
-        plan = self.schedule
-        return {
-            "name": plan.name,
-            "releases": str(plan.releases),
-            "each": {"epsilon": text(plan.each.epsilon), "delta": text(plan.each.delta)},
-            "basic_epsilon": text(total([plan.each.epsilon] * plan.releases)),
-            "epsilon": text(plan.whole.epsilon),
-            "delta": text(plan.whole.delta),
-        }
-
-
 class BudgetLedger:
     """A ledger of privacy budgets, `hc.Ledger`: an SQLite file, or a PostgreSQL server that a team shares.
 
@@ -64,8 +45,9 @@ class BudgetLedger:
 
     Parameters
     ----------
-    location : path or str
-        The path of the file, or the address of the server (postgresql://user@host/database).
+    location : path or str, optional
+        The path of the file, or the address of the server (postgresql://user@host/database); without it
+        what HUSHCOUNT_LEDGER names.
 
     Examples
     --------
@@ -80,17 +62,20 @@ class BudgetLedger:
     '0.3'
     """
 
-    def __init__(self, location: PathLike) -> None:
-        self._location = os.fspath(location)
+    def __init__(self, location: PathLike | None = None) -> None:
+        named = location or os.environ.get(DEFAULT)
+        if not named:
+            raise ParameterError(f"location must name the ledger, because {DEFAULT} does not.")
+        self._location = os.fspath(named)
 
     @classmethod
-    def open(cls, location: PathLike) -> BudgetLedger:
+    def open(cls, location: PathLike | None = None) -> BudgetLedger:
         """Return the ledger at a place, or raise if there is none.
 
         Parameters
         ----------
-        location : path or str
-            The path of the file, or the address of the server.
+        location : path or str, optional
+            The path of the file, or the address of the server; without it what HUSHCOUNT_LEDGER names.
         """
         found = cls(location)
         found.show()
@@ -231,15 +216,65 @@ class BudgetLedger:
         with atomic_file(output) as stream:
             stream.write(content.encode() + b"\n")
 
-    def schedule(self, dataset: str, plan: Schedule) -> Cost:
-        """Charge a schedule up front, and return what it costs.
+    def schedule(
+        self,
+        dataset: str,
+        name: str = "schedule",
+        *,
+        releases: int,
+        delta: Number,
+        total_delta: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        mechanism: str | None = None,
+        counts: int | None = None,
+        window: str | None = None,
+        time: str | None = None,
+        time_zone: str | None = None,
+        question: str | None = None,
+        dry_run: bool = False,
+    ) -> Cost:
+        """Charge a number of equal releases up front, and return what they cost together.
 
         Parameters
         ----------
         dataset : str
             A dataset of the ledger.
-        plan : Schedule
-            A number of releases that is fixed beforehand, made by `planned`.
+        name : str
+            Releases with the run_id NAME/... belong to the schedule and cost nothing more.
+        releases : int
+            How many there are at most.
+        delta, epsilon, rho : str, int, float or Decimal
+            What each of them may spend: epsilon, or rho for Gaussian noise, and delta.
+        total_delta : str, int, float or Decimal
+            The delta of all of them together.
+        mechanism : str, optional
+            "gaussian", "noisy-cells" or "hierarchy-streaming", if all releases have its noise.
+        counts : int, optional
+            For a mechanism: how many noisy counts one unit of privacy changes.
+        window, time, time_zone : str, optional
+            The time that the rows of all of them are from, and the column and zone that tell it.
+        question : str, optional
+            The question that all of them ask: `ledger.series` of a dry run, or "any". Without it the first
+            release decides.
+        dry_run : bool
+            Return what would be charged and left, and change nothing.
+
+        Returns
+        -------
+        Cost
+
+        Raises
+        ------
+        BudgetExceeded
+            If the budget does not allow all of them.
         """
-        Ledger(self._location).schedule(dataset, plan)
+        asked = Releases(
+            *(releases, delta, total_delta, epsilon, rho, mechanism, counts),
+            *(window, time, time_zone, question),
+        )
+        plan, ledger = asked.schedule(name), Ledger(self._location)
+        if dry_run:
+            return Cost(plan, ledger.preview_schedule(dataset, plan))
+        ledger.schedule(dataset, plan)
         return Cost(plan)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
 
 from hushcount.accounting.charges import Curve, Event, Normal, Response
-from hushcount.accounting.decimals import Number, exact_or_up, number
+from hushcount.accounting.decimals import Number, exact_or_up, number, text, total
+from hushcount.accounting.runs import Preview
 from hushcount.accounting.schedule import Schedule, composed_epsilon
 from hushcount.accounting.zcdp import zcdp_budget
 from hushcount.errors import ParameterError
 from hushcount.jobs.settings import ONE_BUDGET
+from hushcount.jobs.trust.spending import Spending
 from hushcount.keys.row_hash import COUNT_SKETCH
 from hushcount.mechanisms.hierarchy.streaming import LevelFloorRelease
 from hushcount.mechanisms.histograms.gaussian import SAFETY, GaussianSparseHistogram, log_hockey_stick
@@ -42,6 +44,11 @@ class Releases:
         without it they may be any releases of this epsilon and delta.
     counts : int, optional
         For a mechanism: how many noisy counts one unit of privacy changes.
+    window, time, time_zone : str, optional
+        The time that the rows of all of them are from, and the column and zone that tell it.
+    question : str, optional
+        The question that all of them ask, as `--dry-run --json` names it, or "any"; without it the first
+        run decides.
     """
 
     releases: int
@@ -51,9 +58,18 @@ class Releases:
     rho: Number | None = None
     mechanism: str | None = None
     counts: int | None = None
+    window: str | None = None
+    time: str | None = None
+    time_zone: str | None = None
+    question: str | None = None
 
     def schedule(self, name: str) -> Schedule:
         """Return the schedule whose runs are NAME/..., with its exact cost, or raise."""
+        span = Spending(window=self.window, time=self.time, time_zone=self.time_zone).span
+        return replace(self._priced(name), window=span, question=self.question or "")
+
+    def _priced(self, name: str) -> Schedule:
+        """Return the schedule for rows of all times and any question, with its exact cost, or raise."""
         if self.mechanism is None:
             if self.epsilon is None or self.rho is not None or self.counts is not None:
                 raise ParameterError(
@@ -77,6 +93,29 @@ class Releases:
         if self.rho is not None:
             return zcdp_budget(float(number("rho", self.rho)), delta)
         return unwarned(float(number("epsilon", self.epsilon or 0)), delta)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a schedule costs, in two ways of adding up, and what a ledger would do with it if it was asked."""
+
+    schedule: Schedule
+    preview: Preview | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers as texts."""
+        plan = self.schedule
+        return {
+            "name": plan.name,
+            "releases": str(plan.releases),
+            "each": {"epsilon": text(plan.each.epsilon), "delta": text(plan.each.delta)},
+            "basic_epsilon": text(total([plan.each.epsilon] * plan.releases)),
+            "epsilon": text(plan.whole.epsilon),
+            "delta": text(plan.whole.delta),
+            "window": None if plan.window is None else str(plan.window),
+            "question": plan.question or None,
+            "ledger": None if self.preview is None else self.preview.to_dict(),
+        }
 
 
 # What one release costs, by its mechanism, its budget and the counts that one unit changes.

@@ -113,8 +113,9 @@ class Spending:
         }
         if self.time_zone is not None:  # it says which rows are in a window that is given in another zone
             asked["time_zone"] = self.time_zone
-        hashed = question_hash({"asked": plain(asked), "window": str(span), "question": plain(question)})
-        return RunPlan(hashed, unit.name, cost, self.run_id, self.again, source or None, span)
+        whole = {"asked": plain(asked), "question": plain(question)}
+        hashed, series = question_hash(whole | {"window": str(span)}), question_hash(whole)
+        return RunPlan(hashed, unit.name, cost, self.run_id, self.again, source or None, span, series)
 
     def planned_sketch(self, cost: Event, unit: PrivacyUnit, law: Sequence[object]) -> RunPlan | None:
         """Return what the release of a sketch in memory asks: it cannot be recognised, so it needs a name."""

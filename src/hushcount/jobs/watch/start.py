@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 from hushcount.accounting.ledger import Ledger
 from hushcount.errors import HushcountError, ParameterError
 from hushcount.files.atomic import PathLike
+from hushcount.jobs.trust.spending import DEFAULT
 from hushcount.jobs.watch.state import create
 from hushcount.jobs.watch.terms import WatchTerms, asked
 from hushcount.jobs.watch.watch import Watch
@@ -45,7 +47,7 @@ def watch(
     epsilon, delta : float
         Limit on the privacy loss of the whole feed for one event, and the probability that it fails.
     ledger, dataset : path and str
-        The ledger, and the dataset whose budget pays, once.
+        The ledger (default: HUSHCOUNT_LEDGER), and the dataset whose budget pays, once.
     name : str
         The name of the watch in the ledger; another watch of the same dataset needs another.
     column : str or list of str, optional
@@ -74,7 +76,8 @@ def watch(
         return Watch(path)
     if period is None or start is None or until is None or epsilon is None or delta is None:
         raise ParameterError("A new watch needs period, start, until, epsilon and delta.")
-    if ledger is None or dataset is None:
+    ledger = ledger or os.environ.get(DEFAULT)
+    if not ledger or dataset is None:
         raise ParameterError("A new watch needs ledger and dataset: its whole feed is charged once.")
     names = (column,) if isinstance(column, str) else tuple(column or ())
     terms = WatchTerms(

@@ -144,7 +144,13 @@ class WatchTerms:
         window = None
         if self.time is not None:
             window = self.calendar.window.by(self.time, self.time_zone or "UTC")
-        return Schedule(self.name, self.calendar.periods, self.event, self.event, window)
+        cost = self.event, self.event
+        return Schedule(self.name, self.calendar.periods, *cost, window, question=self.question)
+
+    @property
+    def question(self) -> str:
+        """What every period of the watch asks of the ledger."""
+        return question_hash({"command": "watch", "terms": json.dumps(self.public, sort_keys=True)})
 
     def run_id(self, place: int) -> str:
         """Return the name of the run that closes a period."""
@@ -152,8 +158,8 @@ class WatchTerms:
 
     def plan(self, place: int, generation: str) -> RunPlan:
         """Return what closing a period asks of the ledger; `generation` names the state after it."""
-        question = question_hash({"command": "watch", "terms": json.dumps(self.public, sort_keys=True)})
-        return RunPlan(question, EVENT, self.event, run_id=self.run_id(place), source=generation)
+        run_id, window = self.run_id(place), self.schedule.window
+        return RunPlan(self.question, EVENT, self.event, run_id, source=generation, window=window)
 
 
 def asked(path: str | os.PathLike[str]) -> str:

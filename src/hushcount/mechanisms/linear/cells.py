@@ -23,6 +23,8 @@ from hushcount.privacy import Budget, Guarantee, PrivacyUnit, unwarned
 from hushcount.releases.oracle import Oracle
 from hushcount.shapes import NOTHING_PUBLIC, Cells, Public
 
+NO_BOUND = "noisy cells need a public bound on weights; make the sketch with max_weight=1 (or more)."
+
 
 @dataclass(frozen=True, slots=True)
 class CellSizes:
@@ -137,9 +139,7 @@ class NoisyCells(Mechanism[Cells, Oracle]):
         """Add noise to every cell."""
         hashing, weight = shape.hashing, shape.max_weight
         if weight is None:
-            raise NotProvedError(
-                "noisy cells need a public bound on weights; make the sketch with max_weight=1 (or more)."
-            )
+            raise NotProvedError(NO_BOUND)
         check_cells(shape.cells, hashing)  # a sum with noise would wrap
         cell = self.noise(hashing.kind, hashing.depth, weight)
         noise = cell.sample(shape.cells.size, bits).reshape(shape.cells.shape)

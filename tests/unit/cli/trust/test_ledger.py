@@ -180,6 +180,8 @@ def test_a_schedule_is_computed_or_charged(spent, run):
     assert out.splitlines()[1:] == [
         "together\tepsilon 0.239968 at delta 1e-8",
         "added up\tepsilon 0.24",
+        "rows\tof all times",
+        "question\tthat of the first run",
         "charged\tnothing: this was a computation",
     ]
     assert json.loads(run("show", spent, "--json")[1])["datasets"][0]["spent"]["epsilon"] == "0.3"
@@ -189,6 +191,26 @@ def test_a_schedule_is_computed_or_charged(spent, run):
     history = json.loads(run("history", spent, "--dataset", "searches", "--json")[1])["entries"]
     assert (history[-1]["kind"], history[-1]["run_id"]) == ("schedule", "monthly")
     assert history[-1]["epsilon"] == cost["epsilon"]
+
+
+def test_a_dry_run_of_a_schedule_charges_nothing(spent, run):
+    terms = ["--releases", "12", "--delta", "1e-10", "--total-delta", "1e-8", "--dataset", "searches"]
+    terms += ["--window", "2026-01-01/2027-01-01", "--time", "at", "--name", "monthly", "--dry-run"]
+    before = run("show", spent, "--json")[1]
+    code, out, err = run("schedule", spent, *terms, "--epsilon", "0.02")
+    assert (code, err) == (0, "")
+    said = dict(line.split("\t") for line in out.splitlines())
+    assert said["rows"] == "of 2026-01-01T00:00:00Z/2027-01-01T00:00:00Z"
+    assert said["charged"].startswith("Dataset searches would be charged epsilon 0.23996")
+    assert said["charged"].endswith("This was a dry run: nothing was charged.")
+    code, out, err = run("schedule", spent, *terms, "--epsilon", "0.2", "--json")
+    assert (code, json.loads(out)["ledger"]["outcome"]) == (1, "refused")
+    assert (
+        json.loads(err)["error"]["code"] == "budget-exceeded"
+        if err.startswith("{")
+        else "does not allow" in err
+    )
+    assert run("show", spent, "--json")[1] == before
 
 
 def test_a_year_of_nights_by_schedule(run):

@@ -5,11 +5,9 @@ import json
 import pytest
 
 import hushcount as hc
-from hushcount.accounting.charges import Event
 from hushcount.accounting.filter import Filter
 from hushcount.accounting.inspection import export, history, show
 from hushcount.accounting.ledger import Ledger
-from hushcount.accounting.schedule import Schedule
 from hushcount.cli.main import main
 from hushcount.errors import BudgetExceeded, LedgerError
 from hushcount.jobs import run as running
@@ -294,7 +292,7 @@ def test_the_command_says_what_it_would_leave_or_why_it_would_be_refused(table, 
 
 
 def test_a_dry_run_tells_of_unfinished_runs_and_of_schedules(table, spent):
-    ledger = Ledger(spent["ledger"])
+    ledger = hc.Ledger(spent["ledger"])
     asked = {"column": "url", "epsilon": 0.1, "delta": 1e-8, "dry_run": True} | spent
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running.Run, "count", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -303,7 +301,7 @@ def test_a_dry_run_tells_of_unfinished_runs_and_of_schedules(table, spent):
     assert hc.top(str(table), **asked, run_id="late").ledger.outcome == "taken over"
     with pytest.raises(LedgerError, match=r"^Run late asked another question of dataset visits"):
         hc.top(str(table), **asked | {"epsilon": 0.2}, run_id="late")
-    ledger.schedule("visits", Schedule.of("nightly", 2, Event.of("0.1", "1e-8"), "1e-7"))
+    ledger.schedule("visits", "nightly", releases=2, epsilon="0.1", delta="1e-8", total_delta="1e-7")
     paid = hc.top(str(table), **asked, run_id="nightly/1").ledger
     assert (paid.outcome, paid.to_dict()["charged"]) == ("paid", {"epsilon": "0", "delta": "0"})
 

@@ -68,9 +68,9 @@ def spent(location):
 def test_runs_of_the_schedule_have_its_noise(spent):
     """Oracles of the stated depth and budget are paid for; one of another depth is not."""
     asked = {"releases": 2, "epsilon": "0.1", "delta": "1e-8", "total_delta": "1e-6"}
-    plan = Releases(**asked, mechanism="noisy-cells", counts=5).schedule("nightly")
     ledger = hc.Ledger(spent["ledger"])
-    assert float(ledger.schedule("visits", plan).to_dict()["epsilon"]) < 0.13
+    cost = ledger.schedule("visits", "nightly", **asked, mechanism="noisy-cells", counts=5)
+    assert float(cost.to_dict()["epsilon"]) < 0.13
     before = ledger.show("visits")[0]["spent"]
     keys = ["a"] * 100
     for night in ("1", "2"):
@@ -83,8 +83,7 @@ def test_runs_of_the_schedule_have_its_noise(spent):
 
 def test_a_run_with_other_noise_is_refused(spent):
     asked = {"releases": 2, "epsilon": "0.1", "delta": "1e-8", "total_delta": "1e-6"}
-    plan = Releases(**asked, mechanism="noisy-cells", counts=5).schedule("nightly")
-    hc.Ledger(spent["ledger"]).schedule("visits", plan)
+    hc.Ledger(spent["ledger"]).schedule("visits", "nightly", **asked, mechanism="noisy-cells", counts=5)
     with pytest.raises(BudgetExceeded) as refused:
         hc.oracle(["a"], epsilon=0.1, delta=1e-8, depth=4, width=64, run_id="nightly/1", **spent)
     assert str(refused.value) == (

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import hushcount as hc
@@ -12,7 +13,7 @@ from hushcount.accounting.filter import Filter
 from hushcount.accounting.inspection import history, show
 from hushcount.accounting.ledger import Ledger
 from hushcount.cli.main import main
-from hushcount.errors import BudgetExceeded, DataError, LedgerError, ParameterError
+from hushcount.errors import BudgetExceeded, DataError, LedgerError, NotProvedError, ParameterError
 from hushcount.jobs import run as job
 from hushcount.releases.release import Release
 
@@ -359,3 +360,69 @@ def test_every_release_names_its_entry_and_is_found_in_the_ledger(spent, name):
             "Recorded in a ledger before the noise was drawn: dataset visits, run id nightly-2026-11-15,"
             " window 2026-11-15T00:00:00Z/2026-11-16T00:00:00Z." in Path("report.html").read_text()
         )
+
+
+def drawing():
+    """Every public call that draws noise, as a function of what it spends by."""
+    keys, budget = ["tea"] * 50, {"epsilon": 0.1, "delta": 1e-8}
+    cells, sketch = hc.CountMin(width=64, depth=2, max_weight=1), hc.SpaceSaving(8)
+    counts, tree = hc.Exact(), hc.HierarchySketch("domain", counters=8)
+    for each in (cells, sketch, counts):
+        each.update(keys)
+    tree.update(["a.b"] * 50)
+    return {
+        "top": lambda **more: hc.top(keys, **budget, **more),
+        "top of users": lambda **more: hc.top(
+            pa.table({"key": keys, "who": range(50)}), column="key", user="who", max_keys=1, **budget, **more
+        ),
+        "tree": lambda **more: hc.tree(["a.b"] * 50, hierarchy="domain", threshold=2000, **budget, **more),
+        "sample": lambda **more: hc.sample(keys, rate=0.5, **budget, **more),
+        "sample of a sketch": lambda **more: hc.sample(counts, rate=0.5, **budget, **more),
+        "keys": lambda **more: hc.keys(keys, **budget, **more),
+        "oracle": lambda **more: hc.oracle(keys, width=64, **budget, **more),
+        "oracle of a sketch": lambda **more: hc.oracle(cells, epsilon=0.1, **more),
+        "release": lambda **more: hc.release(sketch, **budget, **more),
+        "release of a tree": lambda **more: hc.release(tree, threshold=2000, **budget, **more),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(drawing()))
+def test_every_call_that_draws_noise_is_charged_to_the_ledger_of_the_environment(name, spent, monkeypatch):
+    monkeypatch.setenv("HUSHCOUNT_LEDGER", spent["ledger"])
+    call, dataset = drawing()[name], "people" if "users" in name else "visits"
+    if dataset == "people":
+        hc.Ledger().init("people", epsilon=1, delta=1e-6, unit="user")
+    with pytest.raises(ParameterError) as refused:
+        call()
+    assert str(refused.value) == "dataset must name the budget of the ledger that this release spends."
+    with pytest.raises(ParameterError, match=r"^run_id must name the run"):
+        call(dataset=dataset)
+    before = hc.Ledger().show(dataset)[0]["spent"]["epsilon"]
+    assert call(dataset=dataset, run_id="one", dry_run=True).ledger.outcome == "charged"
+    assert hc.Ledger().show(dataset)[0]["spent"]["epsilon"] == before == "0"
+    call(dataset=dataset, run_id="one")
+    assert float(hc.Ledger().show(dataset)[0]["spent"]["epsilon"]) >= 0.1
+
+
+def test_a_sketch_without_a_bound_on_weights_costs_nothing(spent):
+    """It has no sensitivity, so an oracle of it is refused before its budget is charged, in a dry run too."""
+    cells = hc.CountMin(width=64, depth=2)
+    cells.update(["tea"] * 9)
+    for dry in (True, False):
+        with pytest.raises(NotProvedError, match=r"^noisy cells need a public bound on weights"):
+            hc.oracle(cells, epsilon=0.1, run_id="one", dry_run=dry, **spent)
+    assert kinds(spent) == ["init"]
+
+
+def test_a_watch_is_charged_to_the_ledger_of_the_environment(spent, monkeypatch, tmp_path):
+    monkeypatch.setenv("HUSHCOUNT_LEDGER", spent["ledger"])
+    days = {"period": "1d", "start": "2026-10-01", "until": "2026-10-03"}
+    hc.watch(tmp_path / "site.hw", **days, epsilon=0.5, delta=1e-8, dataset="visits")
+    assert hc.Ledger().show("visits")[0]["spent"]["epsilon"] == "0.5"
+
+
+def test_without_a_ledger_in_the_environment_one_must_be_named(monkeypatch):
+    monkeypatch.delenv("HUSHCOUNT_LEDGER", raising=False)
+    with pytest.raises(ParameterError) as refused:
+        hc.Ledger()
+    assert str(refused.value) == "location must name the ledger, because HUSHCOUNT_LEDGER does not."
