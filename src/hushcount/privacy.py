@@ -26,7 +26,7 @@ LARGE_FOR = (
     " published."
 )
 FEW = (
-    "delta is not far below 1 / number of events, so the guarantee is weak for data of this size."
+    "delta {} far below 1 / number of {}, so the guarantee {} weak for data of this size."
     " This message depends on the data: do not publish it."
 )
 
@@ -165,10 +165,12 @@ def warn_of_weakness(budget: Budget, level: int) -> None:
         warnings.warn(sentence, PrivacyWarning, stacklevel=level)
 
 
-def warn_of_few(budget: Budget, events: int) -> None:
-    """Warn the operator, and nobody else, that delta is not far below 1 / number of events."""
-    if budget.delta * max(events, 1) > FAR_BELOW:
-        warnings.warn(FEW, PrivacyWarning, stacklevel=3)
+def warn_of_few(budget: Budget, rows: int, unit: PrivacyUnit = EVENT) -> None:
+    """Warn the operator, and nobody else, that delta is not far below 1 / number of events, or of users."""
+    if budget.delta * max(rows, 1) > FAR_BELOW:
+        noun = "users" if unit.name == USER.name else "events"  # fewer than rows if each may have several
+        words = ("is not", noun, "is") if unit.rows == 1 else ("may not be", noun, "may be")
+        warnings.warn(FEW.format(*words), PrivacyWarning, stacklevel=3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,49 @@ def test_a_word_is_no_number_of_keys(tmp_path, capsys):
     assert capsys.readouterr().err == "Invalid value for '--max-keys': 'some' is no whole number, nor auto.\n"
 
 
+JOBS = {  # those that need a number of keys of a user
+    "tree": (hc.tree, ["tree"], {"hierarchy": "path", "threshold": 500}),
+    "sample": (hc.sample, ["sample"], {"rate": 0.1}),
+    "oracle": (hc.oracle, ["oracle", "build"], {"output": "made.hc"}),
+    "keys": (hc.keys, ["keys"], {}),
+}
+AUTO = "max_keys = auto is for a table of exact counts of users; give a number here."
+MOST = "max_keys must be at most 1048576, got 2097152."
+
+
+@pytest.mark.parametrize("asked", [("auto", AUTO), (1 << 21, MOST)])
+@pytest.mark.parametrize("job", JOBS)
+def test_every_job_says_what_numbers_of_keys_it_takes(job, asked, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (call, command, options), (max_keys, sentence) = JOBS[job], asked
+    with pytest.raises(ParameterError) as refused:
+        call(TABLE, column="key", user="user", max_keys=max_keys, **BUDGET, **options)
+    assert str(refused.value) == sentence
+    assert main([*command, *words({**options, "max_keys": max_keys}, tmp_path)[1:]]) != 0
+    assert capsys.readouterr() == ("", f"--{sentence.replace('max_keys', 'max-keys')}\n")
+
+
+@pytest.mark.parametrize(("max_keys", "sentence"), [("auto", AUTO), (1 << 21, MOST)])
+def test_a_sketch_says_what_numbers_of_keys_it_takes(max_keys, sentence, tmp_path, capsys):
+    _, path, *_ = words({}, tmp_path)
+    asked = ["--column", "key", "--user", "user", "--max-keys", str(max_keys)]
+    assert main(["sketch", path, *asked, "-o", str(tmp_path / "made.hc")]) != 0
+    assert capsys.readouterr().err == f"--{sentence.replace('max_keys', 'max-keys')}\n"
+
+
+def test_work_that_grows_with_the_keys_of_a_user_is_bounded_before_it_starts():
+    """A billion keys of a user once took all memory before the first row was read."""
+    for asked in ({"max_keys": 1 << 21}, {"max_keys": 1 << 21, "keep_duplicates": True}):
+        with pytest.raises(ParameterError) as refused:
+            hc.top(TABLE, column="key", user="user", **asked, **BUDGET)
+        assert str(refused.value) == MOST
+    with pytest.raises(ParameterError) as refused:
+        hc.keys(TABLE, column="key", user="user", max_keys=20_000, method="weighted", **BUDGET)
+    assert str(refused.value) == (
+        "max_keys must be at most 16384 with method weighted, got 20000; steered and sips take up to 1048576."
+    )
+
+
 def test_other_commands_name_their_options_too(tmp_path, capsys):
     _, path, *_ = words({}, tmp_path)
     budget = ["--epsilon", "1", "--delta", "1e-6"]

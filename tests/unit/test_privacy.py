@@ -1,5 +1,6 @@
 import math
 
+import pyarrow as pa
 import pytest
 
 from hushcount.errors import ParameterError, PrivacyWarning
@@ -122,6 +123,17 @@ def test_the_operator_alone_is_told_that_delta_is_not_far_below_one_over_rows():
     with pytest.warns(PrivacyWarning, match=r"^delta is not far below 1 / number of events"):
         release = hc.top(["tea"] * 20_000, epsilon=1.0, delta=1e-5)
     assert not any("far below" in note for note in release.notes)
+
+
+@pytest.mark.parametrize(("max_keys", "said"), [(1, "is not"), (2, "may not be")])
+def test_for_users_delta_is_compared_with_their_number(max_keys, said):
+    import hushcount as hc
+    from hushcount.errors import PrivacyWarning
+
+    rows = pa.table({"user": range(20_000), "key": ["tea"] * 20_000})
+    sentence = f"^delta {said} far below 1 / number of users, so the guarantee "
+    with pytest.warns(PrivacyWarning, match=sentence):
+        hc.top(rows, column="key", user="user", max_keys=max_keys, epsilon=1.0, delta=1e-5)
 
 
 def test_a_budget_that_protects_little_is_warned_of_where_it_is_made():

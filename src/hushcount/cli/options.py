@@ -62,9 +62,12 @@ def text(
 whole = partial(text, kind=int)
 
 
-def whole_or_auto(shown: str, words: str) -> Decorator:
-    """Return an option whose value is a whole number, or the word auto."""
-    return click.option(*shown.split(" ")[:-1], metavar="M|auto", help=words, callback=_whole_or_auto)
+def kept_keys(words: str, metavar: str = "M") -> Decorator:
+    """Return the option of how many keys of a user are kept: a whole number, or the word auto.
+
+    The jobs that need a number say so, and why.
+    """
+    return click.option("--max-keys", metavar=metavar, help=words, callback=_whole_or_auto)
 
 
 def _whole_or_auto(context: click.Context, parameter: click.Parameter, given: str | None) -> int | str | None:
@@ -222,10 +225,10 @@ VERBS = """How to put parts together: `merge` adds up raw sketches into one sket
 publishes raw sketches of disjoint data together, as shards; `add` adds up published tables;
 `oracle merge` adds up published oracles."""
 USER = text("--user NAME", "Column of the users. Protects one user, not one event; needs --max-keys.")
-BOUNDED = (USER, whole("--max-keys M", "Keep at most M different keys of each user."))
+BOUNDED = (USER, kept_keys("Keep at most M different keys of each user."))
 USERS = (
     USER,
-    whole_or_auto("--max-keys M", "Keep at most M different keys of each user, each counted once; or auto."),
+    kept_keys("Keep at most M different keys of each user, each counted once; or auto.", "M|auto"),
     flag("--keep-duplicates", "Count rows, not users: keep at most M rows of each user, equal ones too."),
     flag("--exact", "Count every key exactly, on disk, in bounded memory: the default with --user."),
     whole("--min-users K", "Publish only keys that at least K users hold, whatever the noise."),

@@ -53,7 +53,7 @@ class Oracles(ShortGroup):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=Oracles, epilog=EPILOG)
+@click.group(cls=Oracles, epilog=f"{EPILOG}\n{options.VERBS}")
 def oracle() -> None:
     """Publish a noisy sketch of FILE once, then look up the count of any key, as often as you like.
 

@@ -59,7 +59,7 @@ spread their weight over the others.
 """
 SELECTION = (
     options.text("--user NAME", "Column of the users. Protects one user, not one event."),
-    options.whole("--max-keys M", "Keep at most M different keys of each user (1000)."),
+    options.kept_keys("Keep at most M different keys of each user (1000)."),
     options.choice("--method", "How weights of users are spread over keys (steered).", SELECTIONS),
 )
 SHAPE = (

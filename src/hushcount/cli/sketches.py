@@ -8,7 +8,7 @@ from hushcount import signals
 from hushcount.cli import options, show
 from hushcount.jobs.choices import KINDS, SKETCHES
 
-SKETCH = """\b
+SKETCH = f"""\b
 Example:
   hushcount sketch monday.parquet --column query -o monday.hc
   hushcount sketch monday.parquet --column query --user account --max-keys 8 -o monday.hc
@@ -17,6 +17,8 @@ Example:
   hushcount sketch monday.parquet --column query --kind count-min -o cells.hc
   hushcount oracle cells.hc --epsilon 1 -o oracle.hc
   hushcount sketch theirs.csv --column key --counts counter --kind misra-gries --counters 64 -o theirs.hc
+
+{options.VERBS}
 """
 MERGE = f"""\b
 Example:

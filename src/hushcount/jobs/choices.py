@@ -6,7 +6,7 @@ It is light, so that the help of the program can list it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hushcount.errors import ParameterError
 from hushcount.privacy import check_count
@@ -34,12 +34,21 @@ LEVEL_COUNTERS = 16384  # for each level of a tree
 SHARDS = 64
 PER_SHARD = 16384  # of each shard; all shards come to the driver
 LARGEST_SHARDS = 1 << 16
+MOST_KEYS = 1 << 20  # of a user: noise for more drowns any table, and working it out takes ever more memory
+AUTO = "auto"
 RULES = ("key", "file")
 ENGINES = LOCAL, SPARK = ("local", "spark")
 ROW_IDS = (
     "row ids belong to the rows: none depends on other rows or on how Spark splits the data (asserted by the"
     " caller)"
 )
+
+
+def check_max_keys(max_keys: object) -> int:
+    """Return how many keys of a user are kept, or raise; only a table can have it chosen from the data."""
+    if max_keys == AUTO:
+        raise ParameterError("max_keys = auto is for a table of exact counts of users; give a number here.")
+    return check_count("max_keys", cast("int", max_keys), most=MOST_KEYS)
 
 
 @dataclass(frozen=True, slots=True)

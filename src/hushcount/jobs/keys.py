@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
-from hushcount.jobs.choices import SELECTIONS
+from hushcount.jobs.choices import MOST_KEYS, SELECTIONS, check_max_keys
 from hushcount.jobs.exact import CountsOnDisk, ExactAsk
 from hushcount.jobs.request import Progress, Request
 from hushcount.jobs.run import Releasing, Running
@@ -21,7 +21,7 @@ from hushcount.keys.plain import MAX_KEY_BYTES
 from hushcount.mechanisms.keys.calibration import UNIT
 from hushcount.mechanisms.keys.selection import EventKeys
 from hushcount.mechanisms.registry import EVERY_MECHANISM
-from hushcount.privacy import USER, Budget, PrivacyUnit, check_count, check_delta, unwarned
+from hushcount.privacy import USER, Budget, PrivacyUnit, check_delta, unwarned
 from hushcount.releases.key_list import KEYS_ONLY, KeyList
 from hushcount.releases.release import Release
 from hushcount.shapes import KeySets, Public, Sketch
@@ -29,6 +29,7 @@ from hushcount.sources.duckdb.bounding import DistinctPairs
 from hushcount.sources.duckdb.counted import KeptSets
 
 LARGEST = 1000
+MOST_WEIGHTED = 1 << 14  # every number of common keys of every number of keys is tried
 
 
 def keys(
@@ -211,10 +212,18 @@ class KeySettings(ReleaseSettings):
             raise ParameterError("max_keys limits the keys of each user, so it needs user, a column.")
         if self.user is None and self.method is not None:
             raise ParameterError("method needs user, a column: it spreads the weight of each user over keys.")
-        if self.max_keys is not None:
-            check_count("max_keys", self.max_keys)
+        if self.max_keys is not None and check_max_keys(self.max_keys) > MOST_WEIGHTED:
+            self._check_method()
         if self.method is not None and self.method not in SELECTIONS:
             raise ParameterError(f"method must be one of {', '.join(SELECTIONS)}, got {self.method}.")
+
+    def _check_method(self) -> None:
+        """Raise for a method whose noise takes too long to work out for users of so many keys."""
+        if self.method == SELECTIONS[-1]:
+            raise ParameterError(
+                f"max_keys must be at most {MOST_WEIGHTED} with method {self.method}, got {self.max_keys};"
+                f" {SELECTIONS[0]} and {SELECTIONS[1]} take up to {MOST_KEYS}."
+            )
 
     def spent(self) -> Budget:
         """Return what the list spends: there is none with delta = 0."""

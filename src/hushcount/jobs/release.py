@@ -48,7 +48,9 @@ def release(
 ) -> Release | TreeRelease:
     """Release a sketch, or a list of sketches of disjoint data, with (epsilon, delta)-differential privacy.
 
-    Each release uses up its own epsilon and delta, even from the same sketch.
+    Each release uses up its own epsilon and delta, even from the same sketch. Other ways to put parts
+    together: `merge` of a sketch adds up raw sketches into one, `add_releases` adds up published tables, and
+    `merge` of an oracle adds up published oracles.
 
     Parameters
     ----------

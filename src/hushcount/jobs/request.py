@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, cast
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.hierarchies.registry import COLUMNS, PARENTS, parse_hierarchy
-from hushcount.jobs.choices import LOCAL, SPARK
+from hushcount.jobs.choices import LOCAL, SPARK, check_max_keys
 from hushcount.jobs.spark import is_frame
 from hushcount.jobs.trust.spending import Spending
 from hushcount.keys.columns import KeyColumns
 from hushcount.keys.numbers import EventNumbers
 from hushcount.keys.plain import MAX_KEY_BYTES, KeyLimit
 from hushcount.keys.weights import WeightColumn
-from hushcount.privacy import EVENT, USER, Guarantee, PrivacyUnit, check_count
+from hushcount.privacy import EVENT, USER, Guarantee, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.sketches.counters import StreamCounters
 from hushcount.sources.open import beside, open_source
@@ -177,7 +177,7 @@ class Request(Spending):
 
     def of_users(self, users: UserSettings, progress: Progress | None = None) -> Request:
         """Return the request for rows of users, as many of each as may be kept: a whole number."""
-        check_count("max_keys", cast("int", users.max_keys or 0))
+        check_max_keys(users.max_keys or 0)
         return replace(self, bound=users.bound(), progress=progress)
 
     def open(self, state: Mapping[str, str] | None = None) -> Source:

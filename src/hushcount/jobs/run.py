@@ -260,7 +260,7 @@ def run(ask: Ask[Published], running: Running = Running()) -> Published:  # noqa
             ask.count(reading, running.progress)
             source = reading.source
             origin = Origin(source.columns, source.unit, source.notes)
-            warn_of_few(ask.settings.budget, reading.sketch.total // origin.unit.weight)
+            warn_of_few(ask.settings.budget, reading.sketch.total // origin.unit.weight, origin.unit)
             shape = ask.summary(reading.sketch.shape(), reading.sketch)
             published = recorded.drawn(lambda: ask.publish(drawn(mechanism, shape), origin))
         with signals.held():  # a checkpoint that outlives its release would be released again

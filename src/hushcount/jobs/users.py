@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from hushcount.errors import ParameterError
-from hushcount.jobs.choices import COUNTED
+from hushcount.jobs.choices import AUTO, COUNTED, check_max_keys
 from hushcount.jobs.exact import MOST_PLACES, ChosenAsk, CountsOnDisk, ExactAsk, RankedOnDisk
 from hushcount.jobs.request import Request, kept_counts, kept_sentence
 from hushcount.jobs.run import Running, TableAsk
@@ -33,7 +33,6 @@ ROUTES = {
     "truncated-geometric": (EXACT,),
 }
 SKETCHES = (GROUP, PAMG)
-AUTO = "auto"
 CHOSEN_NOTES = (
     "Of each user as many different keys are kept, each once, as max_keys allows, picked by a keyed hash of"
     " user and key.",
@@ -76,7 +75,7 @@ class UserSettings:
         if self.auto and not self.counts_users:
             raise ParameterError("max_keys = auto cannot be combined with keep_duplicates; give a number.")
         if not self.auto:
-            check_count(needed, getattr(self, needed))
+            self.bound()
         if self.min_users is not None:
             check_count("min_users", self.min_users, most=LARGEST_COUNT)
             if not self.counts_users:
@@ -108,11 +107,11 @@ class UserSettings:
 
     def bound(self) -> UserBound:
         """What is kept of a user."""
-        if self.auto:
-            raise ParameterError("max_keys = auto is for exact counts of a table; give a number here.")
-        if self.counts_users:
-            return DistinctPairs(cast("int", self.max_keys))
-        return AllRows(cast("int", self.max_keys if self.count == "users" else self.max_events_per_user))
+        if self.count == "events":
+            most = cast("int", self.max_events_per_user)
+            return AllRows(check_count("max_events_per_user", most, most=LARGEST_COUNT))
+        kind = DistinctPairs if self.counts_users else AllRows
+        return kind(check_max_keys(self.max_keys))
 
 
 @dataclass(frozen=True, slots=True)

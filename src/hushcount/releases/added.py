@@ -46,6 +46,8 @@ def add_releases(releases: Sequence[Release]) -> Release:
     """Add up releases of disjoint data: counts of equal keys are added.
 
     Together they are as private as the least private of them, for one unit that is in one party's data only.
+    Other ways to put parts together: `merge` of a sketch adds up raw sketches into one, `release` publishes
+    raw sketches of disjoint data together, as shards, and `merge` of an oracle adds up published oracles.
 
     Parameters
     ----------

@@ -113,3 +113,22 @@ def test_sketches_are_released_together_over_a_domain(run):
         "",
         "--mechanism must be pure-shards with a domain and several sketches, got floor.\n",
     )
+
+
+VERBS = (["sketch"], ["merge"], ["release"], ["add"], ["oracle"], ["oracle", "merge"])
+
+
+@pytest.mark.parametrize("command", VERBS, ids=" ".join)
+def test_the_help_tells_the_ways_to_put_parts_together_apart(command, capsys):
+    assert main([*command, "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "How to put parts together: `merge` adds up raw sketches into one sketch; `release A B` publishes raw"
+        " sketches of disjoint data together, as shards; `add` adds up published tables; `oracle merge` adds"
+        " up published oracles."
+    ) in said
+
+
+@pytest.mark.parametrize("function", [hc.release, hc.add_releases])
+def test_the_functions_name_the_other_ways_to_put_parts_together(function):
+    assert "Other ways to put parts together: `merge`" in " ".join(function.__doc__.split())

@@ -54,7 +54,7 @@ KEYS = options.text(
 )
 USERS = (
     options.flag("--user", "Protect users, not events, as top does; needs --max-keys."),
-    options.whole("--max-keys M", "Keep at most M different keys of each user."),
+    options.kept_keys("Keep at most M different keys of each user."),
     whole("--users U", "Number of users, to estimate how many rows --max-keys keeps."),
     options.flag("--exact", "Count every key exactly, on disk: the default with --max-keys."),
 )
