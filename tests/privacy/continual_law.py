@@ -113,11 +113,11 @@ def _period(law, t, p, q):
     if t == len(p[0].events):
         yield p[1].sum(), q[1].sum()
         return
-    for one, two in _step(law, t, p, q):
+    for one, two in step(law, t, p, q):
         yield from _period(law, t + 1, one, two)
 
 
-def _step(law, t, p, q):
+def step(law, t, p, q):
     """Yield both sides after each outcome of a period."""
     if law.only_rows and any(key.events[t] == 0 for key, _ in (p, q)):
         if p[0].events[t] != q[0].events[t]:  # one of them says that there were rows
@@ -283,7 +283,7 @@ def adaptive(law, periods, most, e_epsilon, larger_first):
                 (replace(key, events=(*key.events, new)), kept)
                 for (key, kept), new in zip((p, q), added, strict=True)
             ]
-            outcomes = _step(law, t, *sides)
+            outcomes = step(law, t, *sides)
             best = max(best, sum(value(t + 1, *each, spent or more == 1) for each in outcomes))
         return best
 
