@@ -1,37 +1,53 @@
-"""Load on a collector, on loopback: single reports beside a server that stores nothing, and stored batches.
+"""Load on a collector of one worker, on loopback: single reports, batches, and what is found in them.
 
 python -m benchmarks.collector [REPORTS]
+
+The collector is a process of its own. Rates are stated per second of its CPU time, which other programs on
+the machine do not change, and of wall time. A run fails if a bound is missed.
 """
 
 import asyncio
+import json
+import os
+import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 
 import numpy as np
-import uvicorn
 
+from benchmarks.collector_answers import heavy_hitters
 from hushcount import ldp
 from hushcount.ldp.wire.batch import pack_batch
 from hushcount.ldp.wire.report import header
-from hushcount.service import answers
+from hushcount.service.admin import Administrator
 from hushcount.service.app import application
 from hushcount.service.bodies import REPORTS
-from hushcount.service.collector import Collector, CollectorSettings, _add_batch
+from hushcount.service.collector import Collector, CollectorSettings
+from hushcount.service.serve import Listening, run
 from hushcount.service.store.reports import Outcome
-from hushcount.service.store.store import CollectorStore
 
 SECONDS = 5
 CONNECTIONS = 64
+BATCH = 50_000  # what a relay sends at most, unless the manifest asks for more
+TOGETHER = 20  # batches that are made before they are sent
+TOKEN = "the-token-of-a-benchmark"
+BITS = (3, 6, 9, 10)
+# Bounds: parts of a rate, reports per second, megabytes, seconds.
+LEAST_RATIO, LEAST_RATE, MOST_GROWTH, MOST_SECONDS = 0.6, 200_000, 64, 10.0
 
 
-def campaign():
+def campaign(bits=3):
     """The manifest of a campaign about whole numbers of 16 bits."""
     return ldp.TreeHist(
-        ldp.Integers(16), epsilon=2.0, users=1_000_000, expires=int(time.time()) + 86400
+        ldp.Integers(16),
+        epsilon=2.0,
+        users=1_000_000,
+        symbol_bits=bits,
+        expires=int(time.time()) + 86400,
     ).manifest
 
 
@@ -46,17 +62,58 @@ def reports(manifest, count):
     return made.tobytes()
 
 
+def serve(store, nothing):
+    """Be a collector that stores reports, or says so and stores nothing."""
+    settings = CollectorSettings(store=store, admin_token=TOKEN, rate=0.0, longest_wait=0.05)
+    collector = Collector(settings)
+    if nothing:
+
+        async def write(manifest, group):
+            return [Outcome.STORED] * len(group)
+
+        collector.groups._write = write
+    run(application(collector), Listening(listen="127.0.0.1:0"), collector.groups.hurry)
+
+
+class Server:
+    """A running collector: its port, and what it has used."""
+
+    def __init__(self, pid, port):
+        self.pid, self.port = pid, port
+
+    @property
+    def cpu(self):
+        """Seconds of CPU time."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def anonymous(self):
+        """Megabytes that no file backs."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("RssAnon"))
+
+
 @contextmanager
-def listening(collector):
-    """The port on which a collector listens, in a thread."""
-    server = uvicorn.Server(uvicorn.Config(application(collector), port=0, log_level="critical"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
-    thread.join()
+def collector(folder, manifest, *, nothing=False):
+    """A collector with a campaign, in a process of its own."""
+    folder.mkdir()
+    manifest.save(folder / "manifest.json")
+    words = ["--serve", str(folder / "store.db"), *(["--nothing"] if nothing else [])]
+    log = folder / "log"
+    with log.open("w") as stream:
+        process = subprocess.Popen([sys.executable, "-m", "benchmarks.collector", *words], stderr=stream)
+    try:
+        while '"listening"' not in log.read_text():
+            assert process.poll() is None, log.read_text()
+            time.sleep(0.05)
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        port = next(line["port"] for line in lines if "port" in line)
+        Administrator(f"http://127.0.0.1:{port}", TOKEN).make(str(folder / "manifest.json"), "open", ())
+        yield Server(process.pid, port)
+    finally:
+        process.terminate()
+        process.wait()
 
 
 async def send(port, path, waiting, end, times):
@@ -72,87 +129,87 @@ async def send(port, path, waiting, end, times):
     writer.close()
 
 
-def singles(store, manifest, nothing):
-    """Requests per second of CPU time and their latencies, with a store or without."""
-    settings = CollectorSettings(store=str(store), admin_token="x" * 20, rate=0.0, longest_wait=0.05)
-    collector = Collector(settings)
-    if nothing:
-
-        async def write(manifest, group):
-            return [Outcome.STORED] * len(group)
-
-        collector.groups._write = write
-    made = CollectorStore(str(store))
-    made.campaigns.add(manifest, "open", ())
-    made.close()
+def singles(server, manifest, name):
+    """Send single reports; return how many per second of the collector's CPU time."""
     packed = reports(manifest, 100_000)
     waiting = [packed[at : at + 27] for at in range(0, len(packed), 27)]
     np.random.default_rng().shuffle(waiting)
-    times = []
-    with listening(collector) as port:
-        path = f"/v1/campaigns/{manifest.id}/reports"
+    times, path = [], f"/v1/campaigns/{manifest.id}/reports"
 
-        async def load():
-            end = time.monotonic() + SECONDS
-            await asyncio.gather(*(send(port, path, waiting, end, times) for _ in range(CONNECTIONS)))
+    async def load():
+        end = time.monotonic() + SECONDS
+        await asyncio.gather(*(send(server.port, path, waiting, end, times) for _ in range(CONNECTIONS)))
 
-        cpu = time.process_time()
-        asyncio.run(load())
-        cpu = time.process_time() - cpu
+    spent = server.cpu
+    asyncio.run(load())
+    rate = len(times) / (server.cpu - spent)
     low, high = np.quantile(times, (0.5, 0.99)) * 1000
-    return len(times) / cpu, len(times) / SECONDS, low, high
+    print(
+        f"single reports, {name}: {rate:,.0f} per second of CPU, {len(times) / SECONDS:,.0f} of wall time,"
+        f" p50 {low:.0f} ms, p99 {high:.0f} ms",
+        flush=True,
+    )
+    return rate
 
 
-def anonymous():
-    """Megabytes of this process that no file backs."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("RssAnon"))
-
-
-def batches(store, manifest, total, size=10_000):
-    """Batches until so many reports are stored: checked, deduplicated and on disk before the next."""
-    opened = CollectorStore(str(store))
-    opened.campaigns.add(manifest, "open", ())
-    done, cpu, wall = 0, 0.0, 0.0
-    while done < total:
-        bodies = [pack_batch(reports(manifest, size)) for _ in range(20)]
-        began, waited = time.process_time(), time.perf_counter()
-        for body in bodies:
-            _add_batch(opened, manifest, body, REPORTS, time.time())
-        spent, took = time.process_time() - began, time.perf_counter() - waited
-        done, cpu, wall = done + 20 * size, cpu + spent, wall + took
-        if (done // size) % 200 == 0 or done >= total:
-            print(
-                f"  {done:>12,} stored; the last 200,000 at {20 * size / spent:,.0f} per second of CPU,"
-                f" {20 * size / took:,.0f} of wall time; anonymous memory {anonymous()} MB",
-                flush=True,
-            )
-    print(f"  all: {done / cpu:,.0f} reports per second of CPU, {done / wall:,.0f} of wall time")
-    began = time.process_time()
-    answers.heavy_hitters(opened, manifest, 50_000.0)
-    print(f"  heavy hitters of {done:,} reports: {time.process_time() - began:.1f} s of CPU")
-    opened.close()
+def batches(server, manifest, total):
+    """Send batches over one connection, each on disk before the next; return rates (wall) and memory."""
+    connection = HTTPConnection("127.0.0.1", server.port)
+    headers = {"Content-Type": REPORTS, "Authorization": f"Bearer {TOKEN}"}
+    place, found = f"/v1/campaigns/{manifest.id}/reports", []
+    for done in range(0, total, BATCH * TOGETHER):
+        made = [pack_batch(reports(manifest, BATCH)) for _ in range(min(TOGETHER, (total - done) // BATCH))]
+        spent, began, times = server.cpu, time.perf_counter(), []
+        for body in made:
+            sent = time.perf_counter()
+            connection.request("POST", place, body, headers)
+            answer = connection.getresponse()
+            assert (answer.status, json.loads(answer.read())["accepted"]) == (202, BATCH)
+            times.append(time.perf_counter() - sent)
+        count, took = BATCH * len(made), time.perf_counter() - began
+        used = server.cpu - spent
+        found.append((count / took, server.anonymous))
+        low, high = np.quantile(times, (0.5, 0.99)) * 1000
+        print(
+            f"  {done + count:>12,} stored; the last {count:,} at {count / used:,.0f} per second of CPU,"
+            f" {count / took:,.0f} of wall time, a batch in p50 {low:.0f} ms, p99 {high:.0f} ms;"
+            f" anonymous memory {found[-1][1]} MB",
+            flush=True,
+        )
+    connection.close()
+    return found
 
 
 def main():
-    """Print all figures."""
+    """Print all figures, and leave with 1 if a bound is missed."""
+    if "--serve" in sys.argv:
+        serve(sys.argv[2], "--nothing" in sys.argv)
+        return
     total = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
-    with tempfile.TemporaryDirectory() as folder:
-        manifest = campaign()
-        found = {}
+    missed = []
+    with tempfile.TemporaryDirectory() as name:
+        folder, manifest = Path(name), campaign()
+        rates = {True: [], False: []}
         for turn in range(2):
-            for name in ("stores nothing", "stores"):
-                made = singles(Path(folder, f"{name[:6]}{turn}{len(name)}.db"), manifest, name != "stores")
-                found.setdefault(name, []).append(made)
-                print(
-                    f"single reports, {name}: {made[0]:,.0f} per second of CPU, {made[1]:,.0f} of wall time,"
-                    f" p50 {made[2]:.0f} ms, p99 {made[3]:.0f} ms",
-                    flush=True,
-                )
-        rates = {name: max(each[0] for each in made) for name, made in found.items()}
-        print(f"ratio of the rates by CPU: {rates['stores'] / rates['stores nothing']:.2f}")
-        print("batches of 10,000 reports:")
-        batches(Path(folder, "batches.db"), manifest, total)
+            for nothing in (True, False):
+                with collector(folder / f"{turn}{nothing}", manifest, nothing=nothing) as server:
+                    what = "storing nothing" if nothing else "stored"
+                    rates[nothing].append(singles(server, manifest, what))
+        ratio = max(rates[False]) / max(rates[True])
+        print(f"ratio of the rates by CPU: {ratio:.2f}")
+        missed += [] if ratio >= LEAST_RATIO else [f"single reports have {ratio:.2f} of the rate"]
+        print(f"batches of {BATCH:,} reports over HTTP:")
+        with collector(folder / "batches", manifest) as server:
+            found = batches(server, manifest, total)
+            singles(server, manifest, f"stored after {total:,}")
+        missed += [f"{rate:,.0f} reports per second" for rate, _ in found if rate < LEAST_RATE]
+        grown = found[-1][1] - found[min(1, len(found) - 1)][1]
+        missed += [] if grown <= MOST_GROWTH else [f"memory grew by {grown} MB"]
+        for bits in BITS:
+            spent = heavy_hitters(folder / f"{bits}.db", campaign(bits), reports, total)
+            print(f"heavy hitters of {total:,} stored reports, {bits} bits: {spent:.1f} s of CPU", flush=True)
+            missed += [f"{spent:.1f} s at {bits} bits"] if bits <= 6 and spent > MOST_SECONDS else []
+    sys.exit(f"Bounds are missed: {'; '.join(missed)}." if missed else 0)
 
 
 if __name__ == "__main__":
