@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from experiments.biswas2024.page import STUDY as BISWAS
+from experiments.cohen2021.page import STUDY as COHEN
 from experiments.common.claims import CHANGED, FAILS, HOLDS, table
 from experiments.common.study import Study
 from experiments.holland2025.page import STUDY as HOLLAND
 from experiments.lebeda2023.page import STUDY as LEBEDA
 
-STUDIES: dict[str, Study] = {"Holland 2025": HOLLAND, "Lebeda and Tětek 2023": LEBEDA}
+STUDIES: dict[str, Study] = {
+    "Holland 2025": HOLLAND,
+    "Lebeda and Tětek 2023": LEBEDA,
+    "Biswas et al. 2024": BISWAS,
+    "Cohen et al. 2021": COHEN,
+}
 PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
 HEAD = """# What the papers claim, and what was found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from experiments.common.claims import Claim, table
+
+from hushcount.errors import PrivacyWarning
 
 Results = dict[str, Any]
 Row = dict[str, Any]
@@ -54,7 +57,7 @@ class Study:
     def write(self, results: Results, folder: Path) -> None:
         """Write the results, the page and the figures."""
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+        (folder / "results.json").write_text(lines_of(results))
         self.draw(folder)
 
     def draw(self, folder: Path) -> None:
@@ -71,6 +74,13 @@ class Study:
         return found
 
 
+def lines_of(results: Results) -> str:
+    """Return results as JSON with one row on a line, so that two runs can be compared by their lines."""
+    rows = ",\n".join(json.dumps(row) for row in results["rows"])
+    rest = {name: value for name, value in results.items() if name != "rows"}
+    return json.dumps(rest, indent=1).removesuffix("\n}") + f',\n "rows": [\n{rows}\n]}}\n'
+
+
 def asked(study: Study, sizes: Iterable[str], arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of a run: its size, its repetitions, and the folder of its results."""
     parser = argparse.ArgumentParser(description=study.title)
@@ -78,6 +88,7 @@ def asked(study: Study, sizes: Iterable[str], arguments: Sequence[str] | None) -
     parser.add_argument("--repetitions", type=int, help="instead of those of the size")
     parser.add_argument("--folder", type=Path, default=ROOT / study.folder)
     parser.add_argument("--only-page", action="store_true", help="draw the results that are in the folder")
+    warnings.simplefilter("ignore", PrivacyWarning)  # the budgets are those of the papers, not to be imitated
     return parser.parse_args(arguments)
 
 

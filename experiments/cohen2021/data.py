@@ -1,4 +1,4 @@
-"""The numbers behind the figures: closed forms and exact rows, no simulation."""
+"""The numbers behind the figures of Cohen et al. 2021: closed forms and exact rows, no simulation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+from experiments.cohen2021 import words
+from experiments.common.study import short
 from tests.reference.stability import SampledStabilityHistogram, StabilityHistogram
 
 from hushcount.mechanisms.sampling.distribution import SampleDistribution
@@ -16,8 +18,12 @@ from hushcount.releases.sums import Moments, identity, moments
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-Record = dict[str, float | str]
+Record = dict[str, float | str]  # panel and method, and the values x and y
 
+OPTIMAL, BASELINE, NOT_PRIVATE = "optimal", "stability histogram", "not private"
+SAMPLED = "sampled stability histogram"
+RATIO = "keys published: optimal / baseline"
+NO_SAMPLING = 2.0  # stands for no sampling on an axis of rates
 EVENTS, KEYS = 1_000_000, 100_000
 EPSILON = 0.1
 DELTAS = [0.999, *(10.0**-exponent for exponent in np.arange(0.5, 8.5, 0.5))]
@@ -62,20 +68,62 @@ def figure_1() -> Iterator[Record]:
             StabilityHistogram(budget).reporting(counts),
         )
         panel = f"epsilon={epsilon:g}, delta={delta:g}"
-        yield from _lines(panel, "count", counts, {"optimal": optimal, "stability histogram": baseline})
+        yield from _lines(panel, counts, {"optimal": optimal, "stability histogram": baseline})
 
 
 def figure_2() -> Iterator[Record]:
     """Fraction of the keys published, by delta."""
     for alpha in (1.0, 2.0):
-        counts, keys = zipf(alpha)
-        lines: dict[str, list[float]] = {"optimal": [], "stability histogram": []}
-        for delta in DELTAS:
-            budget = Budget(EPSILON, delta)
-            lines["optimal"].append(float(SampleDistribution.of(budget).reporting(counts) @ keys) / KEYS)
-            baseline = StabilityHistogram(budget).reporting(counts)
-            lines["stability histogram"].append(float(baseline @ keys) / KEYS)
-        yield from _lines(f"Zipf[{alpha:g}]", "delta", DELTAS, lines)
+        yield from _by_delta(f"Zipf[{alpha:g}]", *zipf(alpha))
+
+
+def figure_3() -> Iterator[Record]:
+    """The same for counts of words and of pairs of letters, and the ratio of the two methods."""
+    for name, counted in words.DATA.items():
+        records = list(_by_delta(name, *counted()))
+        yield from records
+        yield from _ratios(records, name, BASELINE)
+
+
+def figure_6_and_7() -> Iterator[Record]:
+    """Fraction of the keys published of these counts, by sampling rate, and the ratio of the two methods."""
+    for name, counted in words.DATA.items():
+        records = list(_by_rate(name, *counted()))
+        yield from records
+        yield from _ratios(records, name, SAMPLED)
+
+
+def _by_delta(panel: str, counts: Counts, keys: Counts) -> Iterator[Record]:
+    lines: dict[str, list[float]] = {OPTIMAL: [], BASELINE: []}
+    for delta in DELTAS:
+        budget = Budget(EPSILON, delta)
+        for name, law in ((OPTIMAL, SampleDistribution.of(budget)), (BASELINE, StabilityHistogram(budget))):
+            lines[name].append(float(law.reporting(counts) @ keys) / float(keys.sum()))
+    yield from _lines(panel, DELTAS, lines)
+
+
+def _by_rate(panel: str, counts: Counts, keys: Counts) -> Iterator[Record]:
+    budget, every = Budget(EPSILON, 0.001), float(keys.sum())
+    lines: dict[str, list[float]] = {NOT_PRIVATE: [], OPTIMAL: [], SAMPLED: []}
+    for rate in RATES:
+        scheme = Ppswor(rate)
+        reported = {
+            NOT_PRIVATE: scheme.probability(counts),
+            OPTIMAL: SampleDistribution.of(budget, scheme).reporting(counts),
+            SAMPLED: SampledStabilityHistogram(budget, rate).reporting(counts),
+        }
+        for name, chances in reported.items():
+            lines[name].append(float(chances @ keys) / every)
+    yield from _lines(panel, RATES, lines)
+
+
+def _ratios(records: list[Record], panel: str, baseline: str) -> Iterator[Record]:
+    """Yield the ratio of the optimal method to a baseline, a line for each data set."""
+    found = {(record["method"], record["x"]): float(record["y"]) for record in records}
+    for (method, place), value in found.items():
+        if method == OPTIMAL:
+            ratio = short(value / found[baseline, place])
+            yield {"panel": RATIO, "method": panel, "x": place, "y": ratio}
 
 
 def figure_4() -> Iterator[Record]:
@@ -92,23 +140,21 @@ def figure_4() -> Iterator[Record]:
             "optimal": SampleDistribution.of(budget, Ppswor(rate)).reporting(counts),
             "sampled stability histogram": SampledStabilityHistogram(budget, rate).reporting(counts),
         }
-        yield from _lines(f"delta={delta:g}, rate={rate:g}", "count", counts, lines)
+        yield from _lines(f"delta={delta:g}, rate={rate:g}", counts, lines)
 
 
 def figure_5() -> Iterator[Record]:
     """Fraction of the keys published, by sampling rate."""
-    budget = Budget(EPSILON, 0.001)
     for alpha in (0.5, 1.0, 2.0):
-        counts, keys = zipf(alpha)
-        lines: dict[str, list[float]] = {"not private": [], "optimal": [], "sampled stability histogram": []}
-        for rate in RATES:
-            scheme, baseline = Ppswor(rate), SampledStabilityHistogram(budget, rate)
-            lines["not private"].append(float(scheme.probability(counts) @ keys) / KEYS)
-            lines["optimal"].append(
-                float(SampleDistribution.of(budget, scheme).reporting(counts) @ keys) / KEYS
-            )
-            lines["sampled stability histogram"].append(float(baseline.reporting(counts) @ keys) / KEYS)
-        yield from _lines(f"Zipf[{alpha:g}]", "rate", RATES, lines)
+        yield from _by_rate(f"Zipf[{alpha:g}]", *zipf(alpha))
+
+
+def figure_5_printed() -> Iterator[Record]:
+    """Gains over the baseline on counts n / i^alpha, without sampling (rate 2) and at every rate."""
+    for alpha, largest in ((0.5, 1000), (1, 100_000), (2, 1_000_000)):
+        counts, keys = power_law(alpha, largest)
+        gains = [gain(counts, keys, None), *(gain(counts, keys, rate) for rate in RATES)]
+        yield from _lines("gain", [NO_SAMPLING, *RATES], {f"n / i^{alpha:g}": gains})
 
 
 def figure_8_bias() -> Iterator[Record]:
@@ -120,7 +166,7 @@ def figure_8_bias() -> Iterator[Record]:
         name = "optimal, no sampling" if rate is None else f"optimal, rate {rate:g}"
         scheme = EVERY_KEY if rate is None else Ppswor(rate)
         lines[name] = _likelihood(budget, scheme, counts).bias / counts
-    yield from _lines("bias / count", "count", counts, lines)
+    yield from _lines("bias / count", counts, lines)
 
 
 def figure_8_error() -> Iterator[Record]:
@@ -138,7 +184,27 @@ def figure_8_error() -> Iterator[Record]:
         square = SampledStabilityHistogram(budget, rate).mean_square(counts)
         variance = square - expected**2
         lines["sampled stability histogram"].append(_nrmse(expected, variance, each, total))
-    yield from _lines("NRMSE", "rate", RATES, lines)
+    yield from _lines("NRMSE", RATES, lines)
+
+
+def figure_9() -> Iterator[Record]:
+    """Variance of the estimate of one key over the square of its count, and the variance itself, by count."""
+    budget, counts = Budget(EPSILON, 0.001), np.unique(np.linspace(1, 300, 100).astype(np.int64))
+    expected = StabilityHistogram(budget).expectation(counts)
+    for rate in (None, 0.1, 0.01):
+        scheme = EVERY_KEY if rate is None else Ppswor(rate)
+        baseline = StabilityHistogram(budget) if rate is None else SampledStabilityHistogram(budget, rate)
+        chance = np.ones(len(counts)) if rate is None else Ppswor(rate).probability(counts)
+        lines = {
+            NOT_PRIVATE: counts**2 * (1 / chance - 1),
+            OPTIMAL: _likelihood(budget, scheme, counts).variance,
+            SAMPLED: baseline.mean_square(counts) - (expected - counts) ** 2,
+        }
+        name = "no sampling" if rate is None else f"rate {rate:g}"
+        yield from _lines(
+            f"variance / count^2, {name}", counts, {key: each / counts**2 for key, each in lines.items()}
+        )
+        yield from _lines(f"variance, {name}", counts, lines)
 
 
 def _likelihood(budget: Budget, scheme: Scheme, counts: Counts) -> Moments:
@@ -155,8 +221,8 @@ def _nrmse(bias: Floats, variance: Floats, each: int, total: float) -> float:
 
 
 def _lines(
-    panel: str, axis: str, places: npt.ArrayLike, lines: dict[str, Floats] | dict[str, list[float]]
+    panel: str, places: npt.ArrayLike, lines: dict[str, Floats] | dict[str, list[float]]
 ) -> Iterator[Record]:
     for name, values in lines.items():
         for place, value in zip(np.asarray(places).tolist(), np.asarray(values).tolist(), strict=True):
-            yield {"panel": panel, "method": name, axis: place, "value": value}
+            yield {"panel": panel, "method": name, "x": short(place), "y": short(value)}
