@@ -8,7 +8,7 @@ of its own, twice, alternately. CPU is that of this side; the server's own is no
 - `adbc`: SELECT of the column by ADBC, batch after batch, nothing done with it
 - `keys`: the same through hushcount, as keys, checked and ready to be counted
 - `exact`: a table of exact counts, counted by the server
-- `oracle`: cells of a CountSketch, to which the order of rows does not matter; the rows travel
+- `oracle`: cells of a CountSketch, of keys that the server has counted
 - `sorted`: a sketch with counters, for which rows are sorted by a keyed hash of the key
 """
 

@@ -4,12 +4,14 @@ import itertools
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.tls import certificates
 
 REQUIRED = "HUSHCOUNT_REQUIRE_POSTGRESQL"
 SKIPPED = "POSTGRESQL WAS NOT TESTED: no initdb found; install PostgreSQL to run these tests."
@@ -35,7 +37,41 @@ def owner():
 
 @contextmanager
 def server():
-    """Start a server, give its address, stop it."""
+    """Start a server without passwords, give its address, stop it."""
+    with _cluster() as (folder, run):
+        run("initdb", "-D", folder / "data", "-U", "hushcount", "-A", "trust", "-N")
+        with _started(folder, run, f"{SETTINGS} -k {folder}"):
+            yield f"postgresql:///{{}}?host={folder}&user=hushcount"
+
+
+@contextmanager
+def guarded_server(password):
+    """Start a server that asks for TLS and a password; give its port and the file of its authority.
+
+    Its certificate is for localhost alone, and it listens to 127.0.0.1 alone.
+    """
+    with _cluster() as (folder, run), socket.socket() as free:
+        certificates(folder, "localhost")
+        (folder / "password").write_text(password)
+        for path in folder.iterdir():
+            shutil.chown(path, owner() or os.geteuid())
+        run(
+            *("initdb", "-D", folder / "data", "-U", "hushcount", "-A", "scram-sha-256", "-N"),
+            *("--pwfile", folder / "password"),
+        )
+        (folder / "data" / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 scram-sha-256\n")
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        tls = f"-c ssl=on -c ssl_cert_file={folder}/server.pem -c ssl_key_file={folder}/server.key"
+        listens = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories="
+        with _started(folder, run, f"-c fsync=off {tls} {listens}"):
+            yield port, folder / "authority.pem"
+
+
+@contextmanager
+def _cluster():
+    """Give a new folder, and what runs the programs of PostgreSQL there."""
     folder, user = Path(tempfile.mkdtemp(prefix="hc-pg-")), owner()
     if user is not None:
         shutil.chown(folder, user)
@@ -47,24 +83,19 @@ def server():
         )
 
     try:
-        run("initdb", "-D", folder / "data", "-U", "hushcount", "-A", "trust", "-N")
-        run(
-            "pg_ctl",
-            "-D",
-            folder / "data",
-            "-w",
-            "-o",
-            f"{SETTINGS} -k {folder}",
-            "-l",
-            folder / "log",
-            "start",
-        )
-        try:
-            yield f"postgresql:///{{}}?host={folder}&user=hushcount"
-        finally:
-            run("pg_ctl", "-D", folder / "data", "-m", "immediate", "stop")
+        yield folder, run
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _started(folder, run, options):
+    """Start the server of a folder, and stop it."""
+    run("pg_ctl", "-D", folder / "data", "-w", "-o", options, "-l", folder / "log", "start")
+    try:
+        yield
+    finally:
+        run("pg_ctl", "-D", folder / "data", "-m", "immediate", "stop")
 
 
 @pytest.fixture(scope="session")

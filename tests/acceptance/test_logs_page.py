@@ -26,10 +26,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_page_has_examples():
-    assert len(COMMANDS) == 4
+    assert len(COMMANDS) == 6
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS[:4])
 def test_examples_run(command, capfd):
     assert main(shlex.split(command)[1:]) == 0
     rows = capfd.readouterr().out.splitlines()
@@ -39,3 +39,14 @@ def test_examples_run(command, capfd):
         assert any(row.startswith("198.51.100.") for row in rows)
     if "--window" in command:
         assert sum(int(row.split("\t")[1]) for row in rows[1:]) < 5000
+
+
+def test_a_log_that_grows(capfd):
+    append, release = (shlex.split(command)[1:] for command in COMMANDS[4:])
+    for _ in range(2):
+        assert main(append) == 0
+        Path("access.log").rename("access.log.1")
+        Path("access.log").write_text(LINE.format(host="::1", day=19, page="new", status=200) * 900)
+    assert main(append) == 0
+    assert main(release) == 0
+    assert "/page/new" in capfd.readouterr().out

@@ -6,6 +6,7 @@ import click
 
 from hushcount import signals
 from hushcount.cli import options, show
+from hushcount.errors import ParameterError
 from hushcount.jobs.choices import KINDS, SKETCHES
 
 SKETCH = f"""\b
@@ -14,6 +15,7 @@ Example:
   hushcount sketch monday.parquet --column query --user account --max-keys 8 -o monday.hc
   hushcount release monday.hc --epsilon 1 --delta 1e-8
   hushcount sketch flows.parquet --column source --kind hierarchy --hierarchy ipv4/8 -o flows.hc
+  hushcount sketch access.log --format combined --column path --append -o stream.hc
   hushcount sketch monday.parquet --column query --kind count-min -o cells.hc
   hushcount oracle cells.hc --epsilon 1 -o oracle.hc
   hushcount sketch theirs.csv --column key --counts counter --kind misra-gries --counters 64 -o theirs.hc
@@ -68,12 +70,17 @@ COUNTS = options.text(
     "FILE is the table of a standard Misra-Gries sketch that another program made: COLUMN has the counter of"
     " each key, and --counters is how many it had.",
 )
+APPEND = options.flag(
+    "--append",
+    "FILE is a log that grows: count the lines that came since --output was written, wherever it was rotated"
+    " to meanwhile.",
+)
 OUTPUT = options.text("--output -o PATH", "The sketch file to write.", required=True)
 
 
 @click.command(epilog=SKETCH)
 @options.options(options.FILE, *options.SOURCE, *options.BOUNDED, *SIZE)
-@options.options(COUNTS, options.CHECKPOINT, OUTPUT)
+@options.options(COUNTS, APPEND, options.CHECKPOINT, OUTPUT)
 def sketch(output: str, checkpoint: str | None, counts: str | None, **values: object) -> None:
     """Count the keys of FILE into a sketch file, without noise.
 
@@ -84,12 +91,21 @@ def sketch(output: str, checkpoint: str | None, counts: str | None, **values: ob
     from hushcount.jobs.settings import taken
     from hushcount.jobs.sketch_files import sketch_request, write_sketch
     from hushcount.jobs.tables.foreign import write_foreign
+    from hushcount.jobs.tables.growing import NO_CHECKPOINT, write_growing
 
     size = taken(SketchSize, values)
     request = sketch_request(options.data(values), size.kind)
     signals.leaves(signals.NOTHING)
+    for name, given in (("checkpoint", checkpoint), ("counts", counts)):
+        if request.append and given is not None:
+            raise ParameterError(NO_CHECKPOINT.format(name))
     if counts is not None:
         write_foreign(request, counts, output, size, checkpoint)
+    elif request.append:
+        with show.progress_bar() as progress:
+            missing = write_growing(request, output, size=size, progress=progress)
+        for sentence in missing:
+            show.warn(sentence)
     else:
         with show.progress_bar() as progress:
             write_sketch(request, output, size=size, checkpoint=checkpoint, progress=progress)

@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from io import RawIOBase
 
 from hushcount.errors import DataError
 
@@ -69,11 +70,15 @@ def narrowed(text: str, condition: object) -> str:
 def content_digest(path: str) -> str:
     """Return a digest of the size of a file and of samples of its content."""
     with open(path, "rb", buffering=0) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        state = hashlib.blake2b(size.to_bytes(8, "little"), digest_size=16)
-        for start, length in _samples(size):
-            stream.seek(start)
-            state.update(stream.read(length))
+        return sampled(stream, os.fstat(stream.fileno()).st_size)
+
+
+def sampled(stream: RawIOBase, size: int) -> str:
+    """Return a digest of the first `size` bytes: of their number and of samples, taken front to back."""
+    state = hashlib.blake2b(size.to_bytes(8, "little"), digest_size=16)
+    for start, length in _samples(size):
+        stream.seek(start)
+        state.update(stream.read(length) or b"")
     return state.hexdigest()
 
 

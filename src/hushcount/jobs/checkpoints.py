@@ -198,6 +198,11 @@ def check_same(path: Path, stopped: tuple[SavedSketch, Position], fresh: SavedSk
             f"{path} was saved before its data were changed, although their modification time says otherwise,"
             " so it cannot be resumed. Delete it to start again."
         )
+    check_same_sketch(path, sketch, fresh)
+
+
+def check_same_sketch(path: Path, sketch: SavedSketch, fresh: SavedSketch) -> None:
+    """Raise unless a sketch that a file holds can go on as one that is asked for now."""
     if _settings(sketch) != _settings(fresh):
         raise DataError(
             f"{path} was saved for another sketch (mechanism, hierarchy, counters or budget), so it"

@@ -18,6 +18,7 @@ from hushcount.keys.plain import MAX_KEY_BYTES, KeyLimit
 from hushcount.keys.weights import WeightColumn
 from hushcount.privacy import EVENT, USER, Guarantee, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS, Counted
+from hushcount.sketches.cells import LinearSketch
 from hushcount.sketches.counters import StreamCounters
 from hushcount.sources.open import beside, open_source
 from hushcount.sources.source import Source
@@ -65,8 +66,8 @@ class Request(Spending):
     keys, and `progress` is called while the rows of users are sorted. `beside` are files that are read
     besides the data, such as a domain or a table of parents. `weight` is the column that tells how much a row
     counts, at most `max_weight`; `times` is the one that tells for how many events it stands. `relation` is a
-    table of a database, and becomes the `sql` of all its rows. Spark reads its own frames, and files if it is
-    the `engine`.
+    table of a database, and becomes the `sql` of all its rows. `append` asks for the lines of a log that were
+    not read before. Spark reads its own frames, and files if it is the `engine`.
     """
 
     data: Data = field(default=None, repr=False)  # an address may have a password
@@ -89,6 +90,7 @@ class Request(Spending):
     times: str | None = None
     beside: tuple[PathLike, ...] = ()
     engine: str = LOCAL
+    append: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -171,8 +173,13 @@ class Request(Spending):
             raise ParameterError(f"times cannot be combined with {where}.")
 
     def open_for(self, sketch: Sketch, state: Mapping[str, str] | None) -> Source:
-        """Open the source for a sketch: text stays behind a dictionary if it can be read there."""
+        """Open the source for a sketch: text stays behind a dictionary if it can be read there.
+
+        Cells are sums, so equal keys may come together, counted by a database.
+        """
         source = self.open(state)
+        if isinstance(sketch, LinearSketch):
+            return source.grouped() or source
         return source.by_code() if isinstance(sketch, StreamCounters) else source
 
     def of_users(self, users: UserSettings, progress: Progress | None = None) -> Request:
@@ -194,6 +201,19 @@ class Request(Spending):
         kept = None if self.ordered else source.bounded(self.bound, self.with_users)
         return kept or BoundedSource(source, self.bound, self.with_users, self.progress, self.ordered)
 
+    def check_log(self) -> None:
+        """Raise for what the lines of a log that grows cannot be counted with."""
+        for name, given in (("sql", self.sql), ("user", self.user), ("domain", self.domain)):
+            if given is not None:
+                raise ParameterError(f"append cannot be combined with {name}.")
+
+    def _log(self, state: Mapping[str, str] | None) -> Source:
+        """Open the lines of a log that were not read before."""
+        from hushcount.sources.growing import open_log
+
+        self.check_log()
+        return open_log(self.data, self.format, self.asked, state or {})
+
     def _source(self, state: Mapping[str, str] | None) -> Source:
         """Open the rows of the data, whatever is kept of them."""
         if self.on_spark:
@@ -201,6 +221,8 @@ class Request(Spending):
 
             rows = open_rows(self.data, self.format, self.asked)
             return rows.by_hash() if self.ordered and self.user is None else rows
+        if self.append:
+            return self._log(state)
         return open_source(
             self.data,
             column=self.column,

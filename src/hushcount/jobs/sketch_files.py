@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hushcount import signals
 from hushcount.errors import DataError, NotProvedError, ParameterError
@@ -51,6 +51,9 @@ from hushcount.sketches.samples.bottom_k import BottomK
 from hushcount.sketches.samples.weighted import WeightedSample
 from hushcount.sources.wrapped import BoundedSource, check_keys
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 STOPPED = "Counting was stopped by a signal; the rows that came after it are not counted."
 MERGED = (Exact, HeldSketch, StreamCounters, LinearSketch, HierarchySketch, BottomK, WeightedSample)
 
@@ -64,7 +67,7 @@ def write_sketch(
     progress: Progress | None = None,
 ) -> None:
     """Count the keys of `request` into a sketch file. The file is raw data (0600), not a release."""
-    sketch = _empty(request, size)
+    sketch = empty_sketch(request, size)
     request = replace(request, ordered=size.ordered)
     if isinstance(sketch, HierarchySketch):
         request = with_columns(request, sketch.hierarchy)
@@ -74,8 +77,7 @@ def write_sketch(
     check_writable(output)
     with signals.handled():
         run = open_run(request, sketch, checkpoint, [output])
-        if isinstance(sketch, HierarchySketch) and request.on_bad == "fail":
-            run.look = partial(good_leaves, sketch.hierarchy, on_bad="fail")
+        run.look = look_at(sketch, request)
         try:
             run.count(progress)
         except KeyboardInterrupt:
@@ -88,6 +90,13 @@ def write_sketch(
             _save(run, request, output)
             if run.checkpoint is not None:
                 run.checkpoint.remove()
+
+
+def look_at(sketch: Sketch, request: Request) -> Callable[[pa.Array], object] | None:
+    """Return what stops the run at the first key that has no place in the tree of a sketch, if asked for."""
+    if isinstance(sketch, HierarchySketch) and request.on_bad == "fail":
+        return partial(good_leaves, sketch.hierarchy, on_bad="fail")
+    return None
 
 
 def _save(run: Run, request: Request, output: PathLike, notes: tuple[str, ...] = ()) -> None:
@@ -109,7 +118,7 @@ def sketch_request(values: Mapping[str, object], kind: str) -> Request:
     return replace(request.of_users(users), with_users=kind not in KINDS)
 
 
-def _empty(request: Request, size: SketchSize) -> SavedSketch:
+def empty_sketch(request: Request, size: SketchSize) -> SavedSketch:
     """Return an empty sketch of a kind that can count what is asked for."""
     if size.kind in CELLS:
         return _cells(size)

@@ -103,6 +103,21 @@ class _CountedSource(Source):
         """One row of the result is one event."""
         return RESULT_ROW
 
+    @property
+    def several(self) -> bool:
+        """Every key has the number of its rows beside it."""
+        return True
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The file of the database, if it is one."""
+        return self.source.inputs
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the unit is, and what happens to nulls."""
+        return self.source.notes
+
     def batches(self, skip_rows: int = 0) -> Iterator[Batch]:
         """Run the query; nothing can be skipped."""
         return self.source._ahead(self._pairs())

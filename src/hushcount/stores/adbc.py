@@ -13,7 +13,7 @@ from hushcount.errors import DataError, HushcountError, ParameterError
 from hushcount.files.failures import attempt
 from hushcount.stores.database import shown
 from hushcount.stores.duckdb import identifier
-from hushcount.stores.postgresql import CONNECT
+from hushcount.stores.postgresql import CONNECT, unreachable
 from hushcount.stores.reading import FAILED, NO_COLUMNS, NO_PARSE, QueryReader, is_connection, of_query
 
 if TYPE_CHECKING:
@@ -131,10 +131,11 @@ class PostgreSQLServer(PostgreSQLRows):
             from adbc_driver_postgresql import dbapi
         except ImportError:
             raise DataError(MISSING) from None
-        unreachable = DataError(f"{self.place} cannot be reached, or refuses the login.")
         address = _patient(self._address)
         with closing(
-            attempt(lambda _: unreachable, lambda: dbapi.connect(address, autocommit=True))
+            attempt(
+                lambda error: unreachable(self.place, error), lambda: dbapi.connect(address, autocommit=True)
+            )
         ) as opened:
             with closing(opened.cursor()) as cursor:
                 cursor.execute("SET default_transaction_read_only = on")

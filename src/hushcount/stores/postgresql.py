@@ -36,7 +36,25 @@ REASONS = {
     "42P01": "{place} does not exist.",
 }
 LOST = "The connection to {place} was lost."
+LOGIN = "{place} refuses the login: the user or the password is wrong, or none was found."
+# Why no connection was made, by the words of the client library; its messages name users and hosts.
+UNREACHABLE = {
+    "password": LOGIN,
+    "authentication failed": LOGIN,
+    "certificate": "{place} is not trusted: its certificate must be for this host and signed by sslrootcert.",
+    "does not support ssl": "{place} has no TLS, which sslmode asks for.",
+    "no encryption": "{place} takes no connection without TLS; give sslmode=require or verify-full.",
+    "service": "{place} names a service that the service file does not have.",
+}
+NOT_REACHED = "{place} cannot be reached, or refuses the login."
 UNKNOWN = "{place} is not a database that hushcount can use."
+
+
+def unreachable(place: str, error: Exception) -> DataError:
+    """Return the sentence for a connection that was not made."""
+    words = str(error).lower()
+    reason = next((said for word, said in UNREACHABLE.items() if word in words), NOT_REACHED)
+    return DataError(reason.format(place=place))
 
 
 class PostgreSQL(Database):
@@ -69,10 +87,9 @@ class PostgreSQL(Database):
         except ImportError:
             raise DataError(MISSING) from None
         self._place = shown(address)
-        unreachable = DataError(f"{self._place} cannot be reached, or refuses the login.")
         self._errors = psycopg.Error
         self._connection = attempt(
-            lambda _: unreachable,
+            lambda error: unreachable(self._place, error),
             lambda: psycopg.connect(address, autocommit=True, connect_timeout=CONNECT, options=OPTIONS),
         )
         if schema:

@@ -10,7 +10,7 @@ from hushcount.errors import DataError, HushcountError
 from hushcount.files.failures import attempt
 from hushcount.stores.database import LOCKED
 from hushcount.stores.duckdb import identifier
-from hushcount.stores.postgresql import CONNECT, LOST, MISSING, PATIENCE
+from hushcount.stores.postgresql import CONNECT, LOST, MISSING, PATIENCE, unreachable
 from hushcount.stores.results import Relation, Results, Rows
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class PostgreSQLResults(Results):
             import psycopg
         except ImportError:
             raise DataError(MISSING) from None
-        unreachable = DataError(f"{relation.place} cannot be reached, or refuses the login.")
         connection = attempt(
-            lambda _: unreachable, lambda: psycopg.connect(relation.location, connect_timeout=CONNECT)
+            lambda error: unreachable(relation.place, error),
+            lambda: psycopg.connect(relation.location, connect_timeout=CONNECT),
         )
         results = cls(relation, connection)
         try:

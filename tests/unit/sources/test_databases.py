@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from contextlib import closing
 
+import numpy as np
 import psycopg
 import pytest
 from tests.databases import NAMES, ROWS, as_duckdb, as_parquet, as_postgresql, as_sqlite
@@ -14,6 +15,7 @@ from tests.databases import NAMES, ROWS, as_duckdb, as_parquet, as_postgresql, a
 import hushcount as hc
 from hushcount.errors import DataError, ParameterError
 from hushcount.jobs.request import Request
+from hushcount.jobs.run import open_run
 from hushcount.sources.duckdb.bounding import DistinctPairs
 from hushcount.sources.duckdb.counted import RowsByHash, counted_keys
 from hushcount.sources.open import open_source
@@ -376,3 +378,26 @@ def test_memory_does_not_grow_with_the_rows(address, folder):
     path = folder / "events.sqlite"
     for location in (address, str(path) if path.exists() else as_sqlite(folder)):
         assert peak(location, 800_000) - peak(location, 1000) < 100 * 1024
+
+
+def cells_of(data, seed="cells", **where):
+    """The cells of a Count-Min sketch of a column, and how many batches of how many keys came."""
+    sketch = hc.CountMin(3, 64, seed=seed, max_weight=1)
+    reading = open_run(Request(data, column="url", ordered=False, **where), sketch, None)
+    reading.count()
+    return sketch.shape().cells.tolist(), sketch.total, reading.rows
+
+
+def test_cells_of_keys_that_the_server_counts_are_those_of_the_rows(database, file):
+    """One row less changes the cells of its key by 1, and no other: with parallel plans too."""
+    cells, total, rows = cells_of(file)
+    found = cells_of(database, sql=ALL)
+    assert found[:2] == (cells, total) == cells_of(database, relation="events")[:2]
+    counted = open_source(database, sql=ALL, column="url", ordered=False).grouped() is not None
+    assert found[2] == (len(set(column("url"))) + 1 if counted else rows)
+    key = ROWS[1234][1]
+    fewer, less, _ = cells_of(database, sql=f"{ALL} WHERE id <> 1234")
+    alone = hc.CountMin(3, 64, seed="cells", max_weight=1)
+    alone.update([key])
+    assert total - less == 1
+    assert (np.subtract(cells, fewer) == alone.shape().cells).all()

@@ -51,13 +51,18 @@ def open_files(path: str, format: str | None, columns: KeyColumns) -> FileSource
     reader = reader_of(format)
     if any(partitions(file) for file in files):
         reader = PartitionedReader(reader)
+    return FileSource(tuple(files), format, reader, typed_columns(format, reader, files[0], columns))
+
+
+def typed_columns(format: str, reader: Reader, file: Input, columns: KeyColumns) -> KeyColumns:  # noqa: A002
+    """Return the columns that are asked for, with their types in a file of a format, or raise."""
     if format == "jsonl" and not columns.names:
         raise ParameterError("column must be named for JSON lines.")
     if format == "lines":
         if columns.names:
             raise ParameterError("Lines of text have no columns, so --format lines takes no --column.")
         columns = replace(columns.unnamed(), names=("key",))
-    return FileSource(tuple(files), format, reader, _checked(reader, files[0], columns))
+    return _checked(reader, file, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +197,7 @@ def find_inputs(path: str, format: str | None) -> tuple[list[Input], str]:  # no
         return [_prepared(standard_input(), format)], format
     remote = is_address(path)
     several, names, root = find_objects(path) if remote else find_names(path)
-    format = format or _one_format(path, names)  # noqa: A001
+    format = format or one_format(path, names)  # noqa: A001
     if several and (remote or os.path.isdir(path)):
         names = [name for name in names if ending_format(name) == format] or names
     opened = (_prepared(open_object(name), format) if remote else _opened(name, format) for name in names)
@@ -225,7 +230,8 @@ def _prepared(file: Input, format: str) -> Input:  # noqa: A002
     return spooled(file) if seeks or (format == "jsonl" and file.location is None) else file
 
 
-def _one_format(path: str, names: Sequence[str]) -> str:
+def one_format(path: str, names: Sequence[str]) -> str:
+    """Return the format of several files by their endings, or raise."""
     if is_address(path):  # what follows a question mark may be a signature
         path, names = shown_address(path), [shown_address(name) for name in names]
     known = sorted({format for name in names if (format := ending_format(name)) is not None})  # noqa: A001

@@ -44,6 +44,10 @@ CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
 }
+UNTRUSTED = (
+    "{} is not trusted: its certificate must be for this host and signed by a known authority, which"
+    " SSL_CERT_FILE may name."
+)
 SECRETS = (
     "An address must not have a user or password in it, because other users of the machine can see it;"
     " give them by the environment."
@@ -122,6 +126,8 @@ def failure(path: str) -> Callable[[Exception], DataError]:
         text = str(error)
         if isinstance(error, FileNotFoundError) or "404" in text or "NO_SUCH" in text:
             return DataError(f"{name} does not exist.")
+        if "CERTIFICATE_VERIFY_FAILED" in text:
+            return DataError(UNTRUSTED.format(name))
         if any(word in text for word in RIGHTS):
             ways = f"; give others by {CREDENTIALS[scheme]}" if scheme in CREDENTIALS else ""
             return DataError(f"{name} may not be read with the credentials that were found{ways}.")
