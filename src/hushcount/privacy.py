@@ -258,8 +258,7 @@ def check_confidence(value: float) -> float:
 
 def check_fraction(name: str, value: float) -> float:
     """Return a number strictly between 0 and 1 as a float, or raise."""
-    number = check_number(name, value)
-    if not 0 < number < 1:
+    if not 0 < (number := check_number(name, value)) < 1:
         raise ParameterError(f"{name} must be strictly between 0 and 1, got {value}.")
     return number
 

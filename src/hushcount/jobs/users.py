@@ -75,7 +75,7 @@ class UserSettings:
         if self.auto and not self.counts_users:
             raise ParameterError("max_keys = auto cannot be combined with keep_duplicates; give a number.")
         if not self.auto:
-            self.bound()
+            self._most()
         if self.min_users is not None:
             check_count("min_users", self.min_users, most=LARGEST_COUNT)
             if not self.counts_users:
@@ -107,11 +107,14 @@ class UserSettings:
 
     def bound(self) -> UserBound:
         """What is kept of a user."""
-        if self.count == "events":
-            most = cast("int", self.max_events_per_user)
-            return AllRows(check_count("max_events_per_user", most, most=LARGEST_COUNT))
-        kind = DistinctPairs if self.counts_users else AllRows
-        return kind(check_max_keys(self.max_keys))
+        return DistinctPairs(self._most()) if self.counts_users else AllRows(self._most())
+
+    def _most(self) -> int:
+        """How many keys, or events, of a user are kept; it raises for what is no such number."""
+        if self.count == "users":
+            return check_max_keys(self.max_keys)
+        most = cast("int", self.max_events_per_user)
+        return check_count("max_events_per_user", most, most=LARGEST_COUNT)
 
 
 @dataclass(frozen=True, slots=True)
