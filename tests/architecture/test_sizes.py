@@ -44,20 +44,20 @@ ONE_CALL = {
 # Code lines of each room: docstrings, comments and blank lines are not counted. A new room needs a row; a
 # bound is lowered when a room becomes smaller.
 MOST_CODE = {
-    "__init__": 133,
+    "__init__": 134,
     "__main__": 30,
     "accounting": 1450,
     "audit": 1302,
-    "cli": 2360,
+    "cli": 2395,
     "compiled": 310,
     "engines": 10,
     "errors": 25,
     "files": 485,
     "hierarchies": 1179,
-    "jobs": 7374,
+    "jobs": 7780,
     "keys": 1550,
     "ldp": 4649,
-    "mechanisms": 5705,
+    "mechanisms": 5770,
     "noise": 856,
     "privacy": 210,
     "registry": 30,
@@ -71,7 +71,7 @@ MOST_CODE = {
     "stores": 896,
     "testing": 40,
 }
-MOST_MODULES = 461
+MOST_MODULES = 465
 
 
 def name(path):

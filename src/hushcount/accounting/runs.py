@@ -55,6 +55,8 @@ class RunPlan:
         The fingerprint of the data; None where data have none.
     window : TimeWindow, optional
         The time that the rows are from; None for all.
+    cell : str, optional
+        The cells in which users are protected, for a release that knows them.
     """
 
     question: str
@@ -64,6 +66,7 @@ class RunPlan:
     again: bool = False
     source: str | None = None
     window: TimeWindow | None = None
+    cell: str | None = None
 
     def __post_init__(self) -> None:
         if self.run_id is not None:
