@@ -25,7 +25,7 @@ GROUPS = {
         *("TrackedSketch", "tracked_sketch", "BottomK", "WeightedSample", "load", "release", "exact_tree"),
     ),
     "Releases": ("Release", "TreeRelease", "Oracle", "Guarantee", "add_releases", "read_release"),
-    "Budgets and checks": ("Budget", "Ledger", "plan", "verify", "Audit", "audit"),
+    "Budgets and checks": ("Budget", "Ledger", "plan", "plan_watch", "verify", "Audit", "audit"),
 }
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hushcount.jobs.trust.ledger import BudgetLedger as Ledger
     from hushcount.jobs.trust.plan import plan
     from hushcount.jobs.trust.verify import verify
+    from hushcount.jobs.watch.plan import plan_watch
+    from hushcount.jobs.watch.start import watch
     from hushcount.keys.domains import IntegerRange
     from hushcount.mechanisms.sampling.schemes import Pps, Ppswor
     from hushcount.mechanisms.sampling.tabled import SamplingTable
@@ -75,6 +77,7 @@ _PLACES = {
     "load": "hushcount.sketches.kinds:load",
     "oracle": "hushcount.jobs.oracle:oracle",
     "plan": "hushcount.jobs.trust.plan:plan",
+    "plan_watch": "hushcount.jobs.watch.plan:plan_watch",
     "read_release": "hushcount.releases.stored.reading:read_release",
     "release": "hushcount.jobs.release:release",
     "sample": "hushcount.jobs.sample:sample",
@@ -120,6 +123,7 @@ __all__ = [
     "load",
     "oracle",
     "plan",
+    "plan_watch",
     "read_release",
     "release",
     "sample",

@@ -45,20 +45,20 @@ ONE_CALL = {
 # Code lines of each room: docstrings, comments and blank lines are not counted. A new room needs a row; a
 # bound is lowered when a room becomes smaller.
 MOST_CODE = {
-    "__init__": 133,
+    "__init__": 134,
     "__main__": 30,
-    "accounting": 1450,
+    "accounting": 1542,
     "audit": 1302,
-    "cli": 2360,
+    "cli": 2474,
     "compiled": 310,
     "engines": 10,
     "errors": 25,
     "files": 485,
     "hierarchies": 1179,
-    "jobs": 7374,
+    "jobs": 8033,
     "keys": 1550,
-    "ldp": 4649,
-    "mechanisms": 5705,
+    "ldp": 4666,
+    "mechanisms": 5759,
     "noise": 856,
     "privacy": 210,
     "registry": 30,
@@ -68,11 +68,11 @@ MOST_CODE = {
     "shapes": 238,
     "signals": 150,
     "sketches": 3375,
-    "sources": 2747,
-    "stores": 896,
+    "sources": 3112,
+    "stores": 910,
     "testing": 40,
 }
-MOST_MODULES = 472
+MOST_MODULES = 481
 
 
 def name(path):

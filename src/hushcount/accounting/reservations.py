@@ -26,7 +26,7 @@ from hushcount.accounting.runs import (
     RunPlan,
 )
 from hushcount.accounting.schedule import ANY, charge_text
-from hushcount.accounting.windows import TimeWindow, check_cells, sums_within
+from hushcount.accounting.windows import TimeWindow, cell_of, check_cells, sums_within
 from hushcount.errors import BudgetExceeded, LedgerError
 
 REFUSAL = (
@@ -45,9 +45,14 @@ BY_QUERY = "; read the data by a query, with sql"
 WAYS_OUT = {
     EVENT: "; protect users, with max_keys given with user",
     USER: "; `hushcount ledger init --unit user` makes a dataset for it",
+    USER_WINDOW: "; `hushcount ledger init --unit user-window` makes a dataset for it",
     ROW: ", because a query may repeat an event; `hushcount ledger init --unit result-row` makes a dataset"
     " for rows of queries, or protect users, with max_keys given with user",
 }
+OTHER_CELLS = (
+    "Dataset {name} protects the rows of a user in one cell of {known}, and this release in one of"
+    " {cell}; give both the same cells."
+)
 OTHER_CLOCK = (
     "The windows of dataset {name} are told by column {known[0]}, in {known[1]} where a time has no zone. By"
     " another column or zone a row could be in two windows that seem apart, so those cannot be used; without"
@@ -124,12 +129,19 @@ def _check_unit(book: Book, plan: RunPlan) -> None:
         protected = PROTECTED[book.unit].format(cell=book.cell)
         way_out = BY_QUERY if (book.unit, kind) == (ROW, EVENT) else WAYS_OUT[kind]
         raise LedgerError(
-            f"Dataset {book.name} protects {protected}. A release that protects one {plan.unit} cannot be"
+            f"Dataset {book.name} protects {protected}. A release that protects {_one(plan)} cannot be"
             f" added up with its others{way_out}."
         )
     if book.unit == USER_WINDOW:
         check_cells(plan.window, str(book.cell))
+        if plan.cell is not None and cell_of(plan.cell) != cell_of(str(book.cell)):
+            raise LedgerError(OTHER_CELLS.format(name=book.name, known=book.cell, cell=plan.cell))
     check_clock(book, plan.window)
+
+
+def _one(plan: RunPlan) -> str:
+    """Return what a release protects, in words."""
+    return f"one {plan.unit}" if plan.cell is None else PROTECTED[plan.unit].format(cell=plan.cell)
 
 
 def check_clock(book: Book, window: TimeWindow | None) -> None:

@@ -57,6 +57,8 @@ class RunPlan:
         The time that the rows are from; None for all.
     series : str
         The hash of the question without its window: the same every night; empty if the question has none.
+    cell : str, optional
+        The cells in which users are protected, for a release that knows them.
     """
 
     question: str
@@ -67,6 +69,7 @@ class RunPlan:
     source: str | None = None
     window: TimeWindow | None = None
     series: str = ""
+    cell: str | None = None
 
     def __post_init__(self) -> None:
         if self.run_id is not None:

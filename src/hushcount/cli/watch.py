@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hushcount.cli import show
 from hushcount.cli.options import JSON, TABLE, choice, flag, options, real, text, whole
+from hushcount.cli.trust.plan import KEYS
+from hushcount.cli.trust.plan import whole as million
+
+if TYPE_CHECKING:
+    from hushcount.jobs.watch.plan import WatchPlan
 
 EPILOG = """\b
 Example:
+  hushcount watch plan --period 1h --from 2026-12-01 --until 2027-12-01 --epsilon 1 --delta 1e-8
   hushcount watch init site.hw --period 1h --from 2026-12-01 --until 2027-12-01 \\
       --epsilon 1 --delta 1e-8 --ledger spent.db --dataset site --column url
   hushcount watch add site.hw hour.parquet
@@ -26,37 +34,99 @@ FORMAT = text("--format file_format FORMAT", "Format of FILE, if its extension d
 def watch() -> None:
     """Publish a table that goes on: new keys and counts, period by period.
 
-    All periods together are (epsilon, delta)-differentially private for one event, and are charged once,
-    by init. A key is published once its noisy count reaches a threshold; from then on it is counted in
-    every period, zeros too. STATE is a private folder of raw data; the feed is public.
+    All periods together are (epsilon, delta)-differentially private for one event, or for one user with
+    --user, and are charged once, by init. A key is published once its noisy count reaches a threshold; from
+    then on it is counted in every period, zeros too. STATE is a private folder of raw data; the feed is
+    public.
     """
+
+
+TERMS = (
+    text("--period LENGTH", "Length of a period, such as 1h or 1d.", required=True),
+    text("--from start TIME", "When the first period begins (UTC), such as 2026-12-01.", required=True),
+    text("--until TIME", "When the last period ends.", required=True),
+    text("--levels A,B,...", "Lengths of counted nodes, from one period on, such as 1h,1d (one period)."),
+    real("--epsilon E", "Limit on the privacy loss of the whole feed.", required=True),
+    real("--delta D", "Probability with which that limit may fail, such as 1e-8.", required=True),
+    text("--user COLUMN", "Column of the users: protects users, not events, with one of the next two lines."),
+    whole("--max-keys M", "Count at most M different keys of a user in each cell, the first, each once."),
+    text("--cell LENGTH", "Protect what a user does in one cell of time, such as 1d; needs --time."),
+    whole("--max-pairs M", "Protect a user in the whole watch: at most M keys of each count, each once."),
+    text("--name NAME", "Name of the watch in the ledger.", default="watch"),
+    click.option("--column", "-c", multiple=True, metavar="NAME", help="Column to count; repeatable."),
+    choice("--type key_type", "Read the keys as text or whole numbers.", ("text", "int"), default="text"),
+    text("--time COLUMN", "Column of the time of each row; rows outside the watch or --cell are dropped."),
+    text("--time-zone ZONE", "Zone of times without one, such as Europe/Zurich (UTC)."),
+    whole("--min-events L", "Keys with fewer events are never published.", default=1),
+    whole("--retire-below N", "Forget a key whose whole node of the last level is published below N."),
+    text("--backfill LENGTH", "When a key enters, publish its past so far back, such as 7d."),
+)
+AS_JSON = flag("--json as_json", "Print one JSON object instead of sentences and a table.")
 
 
 @watch.command()
 @STATE
 @options(
-    text("--period LENGTH", "Length of a period, such as 1h or 1d.", required=True),
-    text("--from start TIME", "When the first period begins (UTC), such as 2026-12-01.", required=True),
-    text("--until TIME", "When the last period ends.", required=True),
-    text("--levels A,B,...", "Lengths of counted nodes, from one period on, such as 1h,1d (one period)."),
-    real("--epsilon E", "Limit on the privacy loss of the whole feed for one event.", required=True),
-    real("--delta D", "Probability with which that limit may fail, such as 1e-8.", required=True),
-    text("--ledger FILE", "The ledger that is charged once, for all periods. Default: HUSHCOUNT_LEDGER."),
+    *TERMS,
+    text(
+        "--ledger FILE",
+        "The ledger that is charged once, for all periods. Default: HUSHCOUNT_LEDGER.",
+    ),
     text("--dataset NAME", "The dataset of the ledger whose budget pays.", required=True),
-    text("--name NAME", "Name of the watch in the ledger.", default="watch"),
-    click.option("--column", "-c", multiple=True, metavar="NAME", help="Column to count; repeatable."),
-    choice("--type key_type", "Read the keys as text or whole numbers.", ("text", "int"), default="text"),
-    text("--time COLUMN", "Column of the time of each row; rows outside the watch are dropped."),
-    text("--time-zone ZONE", "Zone of times without one, such as Europe/Zurich (UTC)."),
-    whole("--min-events L", "Keys with fewer events are never published.", default=1),
-    whole("--retire-below N", "Forget a key whose whole node of the last level is published below N."),
+    flag("--dry-run", "Say what would be published and charged, and stop there: nothing is made or spent."),
 )
-def init(state: str, levels: str | None, column: tuple[str, ...], **terms: object) -> None:
+def init(state: str, dry_run: bool, **asked: object) -> None:
     """Make a watch, and charge its dataset for the whole feed."""
+    from hushcount.jobs.watch.plan import plan_watch
+    from hushcount.jobs.watch.start import ledger_of
     from hushcount.jobs.watch.start import watch as start
 
-    made = start(state, levels=levels.split(",") if levels else (), column=column, **terms)  # type: ignore[arg-type]
-    show.say(("Watch", made.sentences))
+    asked = _with_lists(asked)
+    if dry_run:
+        asked["ledger"] = ledger_of(asked["ledger"])  # type: ignore[arg-type]
+        _show_plan(plan_watch(**asked))  # type: ignore[arg-type]
+        return
+    show.say(("Watch", start(state, **asked).sentences))  # type: ignore[arg-type]
+
+
+@watch.command("plan")
+@options(
+    *TERMS,
+    million("--events N", "Events in a period, or pairs of user and key; tells how many keys are published."),
+    KEYS,
+    AS_JSON,
+)
+def plan_command(as_json: bool, **asked: object) -> None:
+    """Tell what a watch will publish, before any data are read.
+
+    The calibration of the gate and the levels tells how often a key must occur to be published, after how
+    many periods, and how far counts will lie from the truth. Nothing is made and nothing is spent.
+    """
+    from hushcount.jobs.watch.plan import plan_watch
+
+    found = plan_watch(**_with_lists(asked))  # type: ignore[arg-type]
+    if as_json:
+        show.print_json(found.to_dict())
+        return
+    _show_plan(found)
+
+
+def _with_lists(asked: dict[str, object]) -> dict[str, object]:
+    """Return the options of a watch with the levels one by one."""
+    levels = asked["levels"]
+    return asked | {"levels": str(levels).split(",") if levels else ()}
+
+
+def _show_plan(found: WatchPlan) -> None:
+    """Print the sentences of a plan, and its two tables."""
+    show.say(("Plan", found.sentences))
+    click.echo(f"{found.counted} in a period\tpublished after")
+    for rate, periods in found.waits:
+        after = "not published" if periods is None else f"{periods:,} period{'s' * (periods > 1)}"
+        click.echo(f"{rate:g}\t{after}")
+    click.echo("time\tnodes\terror")
+    for each in found.windows:
+        click.echo(f"{each.window}\t{each.nodes}\t{each.error}")
 
 
 @watch.command()

@@ -40,6 +40,11 @@ class Summed:
         How many entries there were of either kind.
     retired : Counts
         How often the key retired within the time.
+    past, past_draws : Counts
+        The sum of the past nodes of a life that began before the time, and how many they are.
+    backed : Counts
+        1 where these nodes reach back to the beginning of the time; the entry of that life is then left out
+        of `reached`, though `cut` counts it.
     """
 
     nodes: Counts
@@ -49,6 +54,9 @@ class Summed:
     whole: Counts
     cut: Counts
     retired: Counts
+    past: Counts
+    past_draws: Counts
+    backed: Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +83,11 @@ class FeedBounds:
         The life of a key that entered within the time may have begun before it. Of its entry all but the
         threshold less one is counted: about so much belongs to the period of entry itself.
         """
-        return summed.nodes + summed.entries + self._recent(summed)
+        return summed.nodes + summed.past + summed.entries + self._recent(summed)
 
     def _recent(self, summed: Summed) -> Counts:
         """Return what is counted of entries of lives that began earlier."""
-        return summed.reached - summed.cut * (self.watching.gate.tau - 1)
+        return summed.reached - (summed.cut - summed.backed) * (self.watching.gate.tau - 1)
 
     def lower(self, summed: Summed) -> Counts:
         """Return the lower ends."""
@@ -87,17 +95,20 @@ class FeedBounds:
         late = self._gates(summed, _late)
         found = (
             summed.nodes
+            + summed.past
             - self._widths(summed)
             + (summed.entries - summed.whole * over)
-            + np.maximum(self._recent(summed) - summed.cut * late, 0)
+            + np.maximum(self._recent(summed) - (summed.cut - summed.backed) * late, 0)
         )
         return found.clip(min=0)
 
     def upper(self, summed: Summed) -> Counts:
         """Return the upper ends."""
         under = self._gates(summed, lambda epsilon, failure, periods: undershoot(epsilon, failure))
-        entries = summed.entries + summed.reached + (summed.whole + summed.cut) * under
-        return (summed.nodes + self._widths(summed) + entries + self._unseen(summed)).clip(min=0)
+        entries = summed.entries + summed.reached + (summed.whole + summed.cut - summed.backed) * under
+        return (summed.nodes + summed.past + self._widths(summed) + entries + self._unseen(summed)).clip(
+            min=0
+        )
 
     def _unseen(self, summed: Summed) -> Counts:
         """Return what keys that retired may have had since then without being published."""
@@ -126,7 +137,9 @@ class FeedBounds:
         lives = self._lives(summed)
         gated = (summed.whole + summed.cut) > 0
         coded = (summed.draws * 2 + gated) * 64 + lives.clip(max=63)
-        return _by(coded, lambda code: self._width(code // 128, code % 64, bool(code // 64 % 2)))
+        found = _by(coded, lambda code: self._width(code // 128, code % 64, bool(code // 64 % 2)))
+        backed = np.where(summed.backed > 0, summed.past_draws, 0) * 64 + lives.clip(max=63)
+        return found + _by(backed, lambda code: self._past_width(code // 64, code % 64))
 
     def _width(self, draws: int, lives: int, gated: bool) -> int:
         """Return how far the nodes of one key may be off; several lives are bounded one by one."""
@@ -135,6 +148,13 @@ class FeedBounds:
         failure = self._failure(lives, gated) / (1 + self.ends)
         noise = DiscreteLaplace(min(self.watching.levels.epsilons))
         return lives * sum_within(noise, stepped(draws), 2 * failure)
+
+    def _past_width(self, draws: int, lives: int) -> int:
+        """Return how far past nodes may be off: they take the share of the failure that the entry had."""
+        past = self.watching.past
+        if not draws or past is None:
+            return 0
+        return sum_within(DiscreteLaplace(min(past.epsilons)), stepped(draws), 2 * self._failure(lives, True))
 
 
 def _late(epsilon: Fraction, failure: float, periods: int) -> int:

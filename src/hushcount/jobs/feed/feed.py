@@ -41,9 +41,10 @@ class Feed:
     def statement(self) -> str:
         """What the whole feed guarantees, in words."""
         terms = self._folder.terms
+        users = terms.users
         return (
             f"The whole feed of {terms.calendar.periods} periods is private with epsilon {terms.epsilon:g}"
-            f" and delta {terms.delta:g} for {terms.protected}."
+            f" and delta {terms.delta:g} for {terms.protected}.{'' if users is None else users.counts}"
         )
 
     def top(

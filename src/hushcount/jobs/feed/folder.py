@@ -20,7 +20,7 @@ from hushcount.stores.duckdb import identifier, literal, reading
 if TYPE_CHECKING:
     from hushcount.stores.duckdb import Connection
 
-KINDS = ("entry", "node", "retired")
+KINDS = ("entry", "node", "retired", "past")
 TERMS = "{} does not describe a feed that this version of hushcount knows."
 GAP = "The feed in {} is not whole: it has no file of period {}."
 FILES = "A file of the feed in {} cannot be read, or is not one that hushcount wrote."

@@ -99,6 +99,9 @@ class FeedSums:
             {
                 "level": pa.array([calendar.levels[node.level] for node in nodes], pa.string()),
                 "end": pa.array([calendar.instant(node.stop) for node in nodes], pa.timestamp("us", "UTC")),
+                "since": pa.array(
+                    [calendar.instant(node.start) for node in nodes], pa.timestamp("us", "UTC")
+                ),
                 "begin": pa.array([node.start for node in nodes], pa.int64()),
             }
         )
@@ -108,21 +111,38 @@ class FeedSums:
         """Return the sums of all keys, in the order of the keys."""
         rows = self.folder.rows(range(self.first, self.stop))
         self.connection.execute(
-            f'CREATE TEMP TABLE read AS SELECT {self._keys}, kind, start, feed."end", value,'
+            f'CREATE TEMP TABLE read AS SELECT {self._keys}, kind, feed.level, start, feed."end", value,'
             f' chain."end" IS NOT NULL AS chained FROM {rows} AS feed LEFT JOIN chain'
             ' ON feed.level = chain.level AND feed."end" = chain."end"'
             " WHERE kind IS DISTINCT FROM 'node' OR chained OR value IS NULL"
         )
         self._check()
-        begins = self.folder.terms.calendar.time(self.first).isoformat()
-        new, node = "kind = 'entry' AND start >= begins", "kind = 'node'"
-        old, gone = "kind = 'entry' AND start < begins", "kind = 'retired'"
+        begins = f"TIMESTAMPTZ '{self.folder.terms.calendar.time(self.first).isoformat()}'"
+        self._look_back(begins)
+        new, node = f"kind = 'entry' AND start >= {begins}", "kind = 'node'"
+        old, gone = f"kind = 'entry' AND start < {begins}", "kind = 'retired'"
         return self.connection.sql(
-            f"SELECT {self._keys}, {_total(node)} AS nodes, {_number(node)} AS draws,"
-            f" {_total(new)} AS entries, {_total(old)} AS reached, {_number(new)} AS whole,"
-            f" {_number(old)} AS cut, {_number(gone)} AS retired FROM read,"
-            f" (SELECT TIMESTAMPTZ '{begins}' AS begins) GROUP BY {self._keys} ORDER BY {self._keys}"
+            f"SELECT {self._keys}, nodes, draws, entries,"
+            " CASE WHEN past IS NULL THEN reached ELSE 0 END AS reached, whole,"
+            " cut, retired, coalesce(past, 0) AS past, coalesce(past_draws, 0) AS past_draws,"
+            f" (past IS NOT NULL)::BIGINT AS backed FROM (SELECT {self._keys}, {_total(node)} AS nodes,"
+            f" {_number(node)} AS draws, {_total(new)} AS entries, {_total(old)} AS reached,"
+            f" {_number(new)} AS whole, {_number(old)} AS cut, {_number(gone)} AS retired FROM read"
+            f" GROUP BY {self._keys}) LEFT JOIN backed USING ({self._keys}) ORDER BY {self._keys}"
         ).to_arrow_table()
+
+    def _look_back(self, begins: str) -> None:
+        """Add up the past nodes of lives that began before the time, where they reach back to that."""
+        reach = self.folder.terms.reach * self.folder.terms.calendar.period
+        self.connection.execute(
+            f"CREATE TEMP TABLE backed AS SELECT {self._keys}, coalesce(sum(value), 0)::BIGINT AS past,"
+            f' count(value) AS past_draws FROM (SELECT {self._keys}, "end" AS entered FROM read WHERE'
+            f" kind = 'entry' AND start < {begins} AND \"end\" <= {begins} + to_microseconds({reach}))"
+            f' LEFT JOIN (SELECT {self._keys}, read."end" AS ended, value FROM read JOIN chain'
+            ' ON read.level = chain.level AND read.start >= chain.since AND read."end" <= chain."end"'
+            f" WHERE kind = 'past') AS found USING ({self._keys}) WHERE ended IS NULL OR ended <= entered"
+            f" GROUP BY {self._keys}"
+        )
 
     def _check(self) -> None:
         """Raise if rows are not such as a watch writes."""
@@ -177,7 +197,8 @@ class FeedSums:
     def changes(self, limit: int) -> tuple[list[Change], int]:
         """Return the newest entries and retirements, and how many entries there are; call it after `top`."""
         rows = self.connection.execute(
-            f"SELECT epoch_us(\"end\"), kind, value, {self._keys} FROM read WHERE kind <> 'node'"
+            f'SELECT epoch_us("end"), kind, value, {self._keys} FROM read'
+            f" WHERE kind IN ('entry', 'retired')"
             f' ORDER BY "end" DESC, {self._keys}, kind LIMIT {limit}'
         ).fetchall()
         entered = self.connection.execute("SELECT count(*) FROM read WHERE kind = 'entry'").fetchall()

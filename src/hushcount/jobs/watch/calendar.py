@@ -102,11 +102,11 @@ class Calendar:
         passed = (now - EPOCH) // timedelta(microseconds=1) - self.start
         return max(0, min(passed // self.period, self.periods))
 
-    def spanned(self, length: str) -> int:
-        """Return how many periods a length such as 7d has, or raise."""
-        whole, rest = divmod(_length("last", length), self.period)
+    def spanned(self, length: str, name: str = "last") -> int:
+        """Return how many periods a length such as 7d has, or raise; `name` is that of the option."""
+        whole, rest = divmod(_length(name, length), self.period)
         if rest:
-            raise ParameterError("last must be a whole number of periods.")
+            raise ParameterError(f"{name} must be a whole number of periods.")
         return whole
 
 

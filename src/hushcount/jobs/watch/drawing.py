@@ -20,7 +20,7 @@ from hushcount.noise.bits import Bits
 if TYPE_CHECKING:
     from hushcount.stores.duckdb import Connection
 
-ENTRY, NODE, RETIRED = "entry", "node", "retired"
+ENTRY, NODE, RETIRED, PAST = "entry", "node", "retired", "past"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,9 @@ class Drawing:
         self._test()
         self._retire(retired)
         self._run("DELETE FROM pending")
+        users = self.terms.users
+        if users is not None and (self.place + 1) % users.periods == 0:  # their cell has ended
+            self._run("DELETE FROM seen")
 
     @property
     def _names(self) -> list[str]:
@@ -92,6 +95,9 @@ class Drawing:
         self._run(f"UPDATE known SET {added} FROM fresh WHERE {self._same('known', 'fresh')}")
         self._run(f"DELETE FROM fresh USING known WHERE {self._same('known', 'fresh')}")
         self._run(f"UPDATE waiting SET r = r + fresh.n FROM fresh WHERE {self._same('waiting', 'fresh')}")
+        if self.terms.reach:
+            self._run(f"INSERT INTO past SELECT {self._keys}, {self.place}, n FROM fresh")
+            self._run("DELETE FROM past WHERE period < ?", self._nodes_back(-1)[0].start)
         self._run(
             f"INSERT INTO waiting SELECT {self._keys}, n, NULL, 0 FROM fresh ANTI JOIN waiting"
             f" USING ({self._keys})"
@@ -152,6 +158,7 @@ class Drawing:
         passing = gate.passing(less, sizes, self.bits)
         ids, kept = self._members(less, passing)
         values = gate.values(kept, self.bits)
+        self._backfill(ids)
         zeros = ", ".join("0" for _ in self.terms.calendar.lengths)
         chosen = "FROM waiting JOIN drawn ON waiting.rowid = drawn.id"
         for statement in (
@@ -161,6 +168,42 @@ class Drawing:
             "DELETE FROM waiting USING drawn WHERE waiting.rowid = drawn.id",
         ):
             self._with(statement, ids, values)
+
+    def _nodes_back(self, level: int) -> list[Node]:
+        """Return the nodes of a level that a backfill of this period publishes, the last cut at its end."""
+        length, first = self.terms.calendar.lengths[level], max(0, self.place + 1 - self.terms.reach)
+        starts = range(first - first % length, self.place + 1, length)
+        return [Node(level, start, min(start + length, self.place + 1)) for start in starts]
+
+    def _backfill(self, ids: Counts) -> None:
+        """Publish the past nodes of keys that enter, zeros too, as far as their life and the option go."""
+        past = self.terms.watching.past
+        if past is None:
+            return
+        self._with(
+            f"CREATE OR REPLACE TEMP TABLE entered AS SELECT {self._keys}, since FROM waiting"
+            " JOIN drawn ON waiting.rowid = drawn.id",
+            *(ids, ids),
+        )
+        for level, length in enumerate(self.terms.calendar.lengths):
+            self.connection.register("node", _table_of(self._nodes_back(level)))
+            keys = ", ".join(f"entered.{name}" for name in self._names)
+            self._run(
+                f"CREATE OR REPLACE TEMP TABLE span AS SELECT {keys},"
+                " greatest(since, node.start) AS start, node.stop, coalesce(sum(n), 0)::BIGINT AS n,"
+                f" since > node.start OR node.stop < node.start + {length} AS partial"
+                " FROM entered JOIN node ON node.stop > since LEFT JOIN past ON"
+                f" {self._same('entered', 'past')} AND past.period >= node.start AND past.period < node.stop"
+                " GROUP BY ALL"
+            )
+            self.connection.unregister("node")
+            rows, counts = self._arrays("SELECT rowid, n FROM span")
+            self._with(
+                f"INSERT INTO answer SELECT {self.place}, {self._keys}, '{PAST}', {level}, start, stop,"
+                " value, partial FROM span JOIN drawn ON span.rowid = drawn.id",
+                *(rows, past.noisy(level, counts, self.bits)),
+            )
+        self._run(f"DELETE FROM past USING entered WHERE {self._same('past', 'entered')}")
 
     def _members(self, less: Counts, passing: list[Counts]) -> tuple[Counts, Counts]:
         """Return row ids and r - z of chosen places in groups of equal r - z; no other group is fetched."""
@@ -175,3 +218,8 @@ class Drawing:
         chosen = [start + places for start, (_, places) in zip(starts, some, strict=True)]
         picks = np.concatenate(chosen) if chosen else np.zeros(0, np.int64)
         return ids[picks], found[picks]
+
+
+def _table_of(nodes: list[Node]) -> pa.Table:
+    """Return nodes as a table of their periods."""
+    return pa.table({"start": [node.start for node in nodes], "stop": [node.stop for node in nodes]})

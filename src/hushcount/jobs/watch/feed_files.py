@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, atomic_file, unwritable
 from hushcount.jobs.watch.terms import WatchTerms
+from hushcount.mechanisms.continual.gate import claim_for
 
 ABOUT = "feed.json"
 ENDING = ".parquet"
@@ -67,18 +68,18 @@ def file_name(terms: WatchTerms, place: int) -> str:
 
 def described(terms: WatchTerms) -> dict[str, object]:
     """Return what `feed.json` says: terms, guarantee and columns."""
-    watching = terms.watching
+    watching, claim = terms.watching, claim_for(terms.protected)
     public = json.loads(json.dumps(terms.public))
     return {
         "hushcount": FORMAT,
         "kind": "feed",
         "terms": public,
         "guarantee": {
-            "unit": "event",
+            "unit": terms.unit,
             "epsilon": terms.epsilon,
             "delta": terms.delta,
-            "statement": watching.claim.theorem,
-            "assumes": list(watching.claim.assumptions),
+            "statement": claim.theorem,
+            "assumes": [*claim.assumptions, *(terms.users.sentences if terms.users else ())],
             "threshold": watching.gate.tau,
         },
         "columns": {field.name: str(field.type) for field in schema(terms)},

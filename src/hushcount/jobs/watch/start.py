@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 
 from hushcount.accounting.ledger import Ledger
-from hushcount.errors import HushcountError, ParameterError
+from hushcount.errors import HushcountError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.trust.spending import DEFAULT
 from hushcount.jobs.watch.state import create
-from hushcount.jobs.watch.terms import WatchTerms, asked
+from hushcount.jobs.watch.terms import WatchTerms
 from hushcount.jobs.watch.watch import Watch
 
 
@@ -20,18 +22,23 @@ def watch(
     period: str | None = None,
     start: str | None = None,
     until: str | None = None,
-    levels: tuple[str, ...] | list[str] = (),
+    levels: Sequence[str] = (),
     epsilon: float | None = None,
     delta: float | None = None,
     ledger: PathLike | None = None,
     dataset: str | None = None,
     name: str = "watch",
-    column: str | list[str] | tuple[str, ...] | None = None,
+    column: str | Sequence[str] | None = None,
     key_type: str = "text",
     time: str | None = None,
     time_zone: str | None = None,
     min_events: int = 1,
     retire_below: int | None = None,
+    user: str | None = None,
+    max_keys: int | None = None,
+    cell: str | None = None,
+    max_pairs: int | None = None,
+    backfill: str | None = None,
 ) -> Watch:
     """Open a watch, or make one and charge its dataset for the whole feed.
 
@@ -45,9 +52,9 @@ def watch(
         Lengths of the nodes in which known keys are counted, such as 1h, 1d and 30d; the first is a period.
         Longer nodes make long windows more accurate and short ones less.
     epsilon, delta : float
-        Limit on the privacy loss of the whole feed for one event, and the probability that it fails.
+        Limit on the privacy loss of the whole feed for what is protected, and the probability that it fails.
     ledger, dataset : path and str
-        The ledger (default: HUSHCOUNT_LEDGER), and the dataset whose budget pays, once.
+        The ledger, and the dataset whose budget pays, once. Default of the ledger: HUSHCOUNT_LEDGER.
     name : str
         The name of the watch in the ledger; another watch of the same dataset needs another.
     column : str or list of str, optional
@@ -61,6 +68,17 @@ def watch(
         Keys with fewer events are never published.
     retire_below : int, optional
         A published key is forgotten once a whole node of the last level is published with a smaller value.
+    user : str, optional
+        The column of the users: protects a user with many rows, not an event. It needs max_keys and cell, or
+        max_pairs.
+    max_keys, cell : int and str, optional
+        Protect the rows of a user in one cell of time, such as 1d; so many keys of a user count in each cell,
+        the first that are seen, each once. Rows of other cells than that of the open period are dropped.
+    max_pairs : int, optional
+        Protect a user in the whole watch, in which so many keys of a user count, each once.
+    backfill : str, optional
+        When a key enters, publish its past nodes so far back, such as 7d, for tables of times that begin
+        before the entry. They take a quarter of epsilon from the gate.
 
     Returns
     -------
@@ -71,23 +89,44 @@ def watch(
     BudgetExceeded
         If the budget of the dataset does not allow the feed.
     """
-    given = period, start, until, epsilon, delta, ledger, dataset
-    if all(each is None for each in given):
+    if all(each is None for each in (period, start, until, epsilon, delta, ledger, dataset)):
         return Watch(path)
-    if period is None or start is None or until is None or epsilon is None or delta is None:
-        raise ParameterError("A new watch needs period, start, until, epsilon and delta.")
-    ledger = ledger or os.environ.get(DEFAULT)
-    if not ledger or dataset is None:
-        raise ParameterError("A new watch needs ledger and dataset: its whole feed is charged once.")
-    names = (column,) if isinstance(column, str) else tuple(column or ())
-    terms = WatchTerms(
-        *(period, start, until, epsilon, delta, asked(ledger), dataset, name, tuple(levels), names),
-        *(key_type, time, time_zone, min_events, retire_below),
+    terms = WatchTerms.asked(
+        {
+            "period": period,
+            "start": start,
+            "until": until,
+            "epsilon": epsilon,
+            "delta": delta,
+            "levels": levels,
+            "ledger": ledger_of(ledger),
+            "dataset": dataset,
+            "name": name,
+            "column": column,
+            "key_type": key_type,
+            "time": time,
+            "time_zone": time_zone,
+            "min_events": min_events,
+            "retire_below": retire_below,
+            "user": user,
+            "max_keys": max_keys,
+            "cell": cell,
+            "max_pairs": max_pairs,
+            "backfill": backfill,
+        }
     )
     create(path, terms)
     try:
-        Ledger(terms.ledger).schedule(terms.dataset, terms.schedule)
+        book = Ledger(terms.ledger)
+        # Raises if the dataset protects something else.
+        book.preview(terms.dataset, replace(terms.plan(terms.run_id(0)), again=True))
+        book.schedule(terms.dataset, terms.schedule)
     except HushcountError:
         shutil.rmtree(path)  # it has no rows yet, and nothing was charged
         raise
     return Watch(path)
+
+
+def ledger_of(ledger: PathLike | None) -> PathLike | None:
+    """Return the ledger that is named, by the caller or the environment."""
+    return os.environ.get(DEFAULT) if ledger is None else ledger

@@ -6,6 +6,8 @@ Tables, with the columns of a key named k0, k1 and so on:
                whether the ledger has confirmed the one before it, and what the ledger stores of that one
     batch      labels of the batches that were added
     pending    events of the open period
+    past       events of unknown keys by period, as far back as a backfill reaches
+    seen       pairs of user and key that have counted in the cell of the open period, if users are protected
     waiting    unknown keys: events since they became unknown in period `since`, and the secret z
     known      known keys: the period since which they are, and one count for each level
     answer     all rows that were published, or will be once the ledger has confirmed their period
@@ -28,6 +30,7 @@ from hushcount.errors import DataError, ParameterError
 from hushcount.files.atomic import PathLike, unwritable
 from hushcount.jobs.watch.drawing import Drawing
 from hushcount.jobs.watch.terms import TYPES, WatchTerms
+from hushcount.jobs.watch.users import OWNER, UserPairs
 from hushcount.noise.bits import Bits
 from hushcount.secure import fresh_key
 from hushcount.stores.duckdb import opened
@@ -82,14 +85,30 @@ class WatchState:
             if self.connection.execute("SELECT 1 FROM batch WHERE label = ?", [label]).fetchall():
                 return False
             self.connection.execute("INSERT INTO batch VALUES (?, ?)", [label, self.period])
-            for table in tables:
-                named = table.rename_columns(key_columns(self.terms))
-                self.connection.register("added", named)
+            named = (self._named(table) for table in tables)
+            if self.terms.users is not None:
+                UserPairs(self.connection, self.keys, self.terms.users.most).count(named)
+                return True
+            for table in named:
+                self.connection.register("added", table)
                 self.connection.execute(
                     f"INSERT INTO pending SELECT {self.keys}, count(*) FROM added GROUP BY ALL"
                 )
                 self.connection.unregister("added")
         return True
+
+    def _named(self, table: pa.Table) -> pa.Table:
+        """Return a table of keys with the names that its columns have here; that of users stays."""
+        columns = key_columns(self.terms)
+        return table.rename_columns([*columns, *table.column_names[len(columns) :]])
+
+    @property
+    def open_cell(self) -> tuple[int, int]:
+        """The periods whose rows count now, the last of them excluded: all, or those of one cell."""
+        users, periods = self.terms.users, self.terms.calendar.periods
+        if users is None or users.cell is None:
+            return 0, periods
+        return users.cell_of(min(self.period, periods - 1), periods)
 
     def close(self, bits: Bits) -> None:
         """Draw what the open period publishes and go on to the next, all or nothing."""
@@ -155,6 +174,8 @@ def create(path: PathLike, terms: WatchTerms) -> None:
         for statement in (
             "CREATE TABLE batch (label VARCHAR, period BIGINT)",
             f"CREATE TABLE pending ({keys}, n BIGINT)",
+            f"CREATE TABLE past ({keys}, period BIGINT, n BIGINT)",
+            f"CREATE TABLE seen ({OWNER} VARCHAR, {keys})",
             f"CREATE TABLE waiting ({keys}, r BIGINT, z BIGINT, since BIGINT)",
             f"CREATE TABLE known ({keys}, since BIGINT, {counts})",
             f"CREATE TABLE answer (period BIGINT, {keys}, kind VARCHAR, level BIGINT, start BIGINT,"

@@ -5,22 +5,54 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from hushcount.accounting.chain import question_hash
 from hushcount.accounting.charges import Event
-from hushcount.accounting.runs import EVENT, RunPlan, check_name
+from hushcount.accounting.runs import EVENT, PROTECTED, RunPlan, check_name
 from hushcount.accounting.schedule import Schedule
+from hushcount.accounting.windows import TimeWindow
 from hushcount.errors import ParameterError, PrivacyWarning
+from hushcount.files.atomic import PathLike
 from hushcount.jobs.watch.calendar import Calendar
+from hushcount.jobs.watch.users import NO_CLOCK, WatchedUsers
 from hushcount.keys.columns import KeyColumns
 from hushcount.mechanisms.continual.gate import Watching
+from hushcount.mechanisms.continual.users import budget_of_key
 from hushcount.privacy import Budget, check_count
 
+# Options that came after the first watches, whose terms must stay as they were written.
+LATER = ("user", "max_keys", "cell", "max_pairs", "backfill")
 TYPES = {"text": "VARCHAR", "int": "BIGINT"}
 RESERVED = ("kind", "level", "start", "end", "value", "partial", "count", "lower", "upper")
+
+
+class WatchOptions(TypedDict, total=False):
+    """The options of `hc.watch`."""
+
+    period: str | None
+    start: str | None
+    until: str | None
+    levels: Sequence[str]
+    epsilon: float | None
+    delta: float | None
+    ledger: PathLike | None
+    dataset: str | None
+    name: str
+    column: str | Sequence[str] | None
+    key_type: str
+    time: str | None
+    time_zone: str | None
+    min_events: int
+    retire_below: int | None
+    user: str | None
+    max_keys: int | None
+    cell: str | None
+    max_pairs: int | None
+    backfill: str | None
 
 
 @dataclass(frozen=True)
@@ -49,6 +81,14 @@ class WatchTerms:
         Keys with fewer events are never published.
     retire_below : int, optional
         A key is forgotten if a whole node of the last level is published with less.
+    user : str, optional
+        The column of the users, who are protected in place of events.
+    max_keys, cell : int and str, optional
+        How many keys of a user count in a cell of time, and its length.
+    max_pairs : int, optional
+        How many keys of a user count in the whole watch.
+    backfill : str, optional
+        How far back the nodes of a key are published when it enters.
     """
 
     period: str
@@ -66,6 +106,11 @@ class WatchTerms:
     time_zone: str | None = None
     min_events: int = 1
     retire_below: int | None = None
+    user: str | None = None
+    max_keys: int | None = None
+    cell: str | None = None
+    max_pairs: int | None = None
+    backfill: str | None = None
 
     def __post_init__(self) -> None:
         check_name("name", self.name)
@@ -80,7 +125,23 @@ class WatchTerms:
         if self.retire_below is not None:
             check_count("retire_below", self.retire_below)
         check_count("min_events", self.min_events)
-        _ = self.watching, self.key_names
+        if self.cell is not None and self.time is None:
+            raise ParameterError(NO_CLOCK)
+        _ = self.watching, self.key_names, self.reach
+
+    @classmethod
+    def asked(cls, options: WatchOptions) -> WatchTerms:
+        """Return the terms that the options of a new watch state, or raise."""
+        needed = ("period", "start", "until", "epsilon", "delta")
+        if any(options.get(name) is None for name in needed):
+            raise ParameterError("A new watch needs period, start, until, epsilon and delta.")
+        if options.get("ledger") is None or options.get("dataset") is None:
+            raise ParameterError("A new watch needs ledger and dataset: its whole feed is charged once.")
+        column, levels = options.get("column"), tuple(options.get("levels", ()))
+        names = (column,) if isinstance(column, str) else tuple(column or ())
+        place = located(cast("PathLike", options["ledger"]))
+        fields: dict[str, Any] = {**options, "ledger": place, "column": names, "levels": levels}
+        return cls(**fields)
 
     @classmethod
     def from_text(cls, stored: str) -> WatchTerms:
@@ -103,8 +164,12 @@ class WatchTerms:
 
     @property
     def public(self) -> dict[str, object]:
-        """The terms without the place of the ledger."""
-        return {name: each for name, each in asdict(self).items() if name != "ledger"}
+        """The terms without the place of the ledger; of later options only those that were given."""
+        return {
+            name: each
+            for name, each in asdict(self).items()
+            if name != "ledger" and not (name in LATER and each is None)
+        }
 
     @cached_property
     def calendar(self) -> Calendar:
@@ -112,11 +177,21 @@ class WatchTerms:
         return Calendar.of(self.period, self.start, self.until, self.levels)
 
     @cached_property
+    def users(self) -> WatchedUsers | None:
+        """What of each user counts; None if events are protected."""
+        return WatchedUsers.of(self.user, self.max_keys, self.cell, self.max_pairs, self.calendar)
+
+    @cached_property
     def watching(self) -> Watching:
         """The mechanism, calibrated."""
         calendar = self.calendar
-        budget = Budget(self.epsilon, self.delta)
-        return Watching(budget, calendar.periods, calendar.lengths, self.min_events)
+        budget = budget_of_key(Budget(self.epsilon, self.delta), self.users.most if self.users else 1)
+        return Watching(budget, calendar.periods, calendar.lengths, self.min_events, self.reach > 0)
+
+    @property
+    def reach(self) -> int:
+        """How many periods before its entry are published of a key, 0 for none."""
+        return 0 if self.backfill is None else self.calendar.spanned(self.backfill, "backfill")
 
     @property
     def asked_columns(self) -> str | list[str] | None:
@@ -126,12 +201,23 @@ class WatchTerms:
     @property
     def key_names(self) -> tuple[str, ...]:
         """Names of the key columns in the feed."""
-        return KeyColumns.of(self.asked_columns, self.key_type).key_names
+        keys = KeyColumns.of(self.asked_columns, self.key_type)
+        return (keys if self.user is None else keys.with_user(self.user)).key_names
+
+    @property
+    def unit(self) -> str:
+        """What is protected, as the ledger names it."""
+        return EVENT if self.users is None else self.users.unit
 
     @property
     def protected(self) -> str:
         """What the guarantee is for, in words."""
-        return "one event"
+        return PROTECTED[EVENT] if self.users is None else self.users.protected
+
+    @property
+    def counted(self) -> str:
+        """What counts are numbers of."""
+        return "events" if self.users is None else "users"
 
     @property
     def event(self) -> Event:
@@ -139,13 +225,17 @@ class WatchTerms:
         return Event.of(self.epsilon, self.delta)
 
     @property
+    def window(self) -> TimeWindow | None:
+        """The time that rows are from. Without a column of times, rows of any time may be counted."""
+        if self.time is None:
+            return None
+        return self.calendar.window.by(self.time, self.time_zone or "UTC")
+
+    @property
     def schedule(self) -> Schedule:
-        """One charge for all periods. Without a column of times, rows of any time may be counted."""
-        window = None
-        if self.time is not None:
-            window = self.calendar.window.by(self.time, self.time_zone or "UTC")
+        """One charge for all periods."""
         cost = self.event, self.event
-        return Schedule(self.name, self.calendar.periods, *cost, window, question=self.question)
+        return Schedule(self.name, self.calendar.periods, *cost, self.window, question=self.question)
 
     @property
     def question(self) -> str:
@@ -156,13 +246,15 @@ class WatchTerms:
         """Return the name of the run that closes a period."""
         return f"{self.name}/{self.calendar.name(place)}"
 
-    def plan(self, place: int, generation: str) -> RunPlan:
-        """Return what closing a period asks of the ledger; `generation` names the state after it."""
-        run_id, window = self.run_id(place), self.schedule.window
-        return RunPlan(self.question, EVENT, self.event, run_id, source=generation, window=window)
+    def plan(self, run_id: str, generation: str = "") -> RunPlan:
+        """Return what a run asks of the ledger; `generation` names the state after its period."""
+        cells, window = self.cell, self.window
+        return RunPlan(
+            self.question, self.unit, self.event, run_id, source=generation, window=window, cell=cells
+        )
 
 
-def asked(path: str | os.PathLike[str]) -> str:
+def located(path: PathLike) -> str:
     """Return a location as text; that of a file is absolute, because a state outlives the working folder."""
     location = os.fspath(path)
-    return location if "://" in location else os.path.abspath(location)
+    return location if not location or "://" in location else os.path.abspath(location)

@@ -28,11 +28,13 @@ from hushcount.jobs.request import Request
 from hushcount.jobs.watch.feed_files import FeedWriter
 from hushcount.jobs.watch.state import WatchState, open_state
 from hushcount.jobs.watch.terms import WatchTerms
+from hushcount.jobs.watch.users import OWNER
 from hushcount.noise.bits import system_bits
 from hushcount.privacy import EVENT
 
 if TYPE_CHECKING:
     from hushcount.keys.memory import Data
+    from hushcount.sources.source import Source
 
 OLD = (
     "The ledger knows a later state of this watch: {path} is an old copy. Closing it again would break the"
@@ -45,6 +47,8 @@ FULL = (
 ROOM = 16 << 20  # bytes that must be free besides as many as the state has
 IN_ORDER = "Periods are closed in order; the next one is {}."
 TOO_EARLY = "Period {} has not ended; close it after {}."
+NO_QUERY = "data must be events, not the result of a query: this watch protects events."
+OTHER_CELL = "period must lie in the cell in which the open period does; {} does not."
 LABEL = "label must name the batch, because data in memory have no name of their own."
 RUN_TIME = "A watch that runs needs time, the column that tells when a row is from; name it when it is made."
 
@@ -73,7 +77,9 @@ class Watch:
         return (
             f"The whole feed of {terms.calendar.periods} periods is private with epsilon"
             f" {terms.epsilon:g} and delta {terms.delta:g} for {terms.protected}.",
-            f"A key with {watching.reliable} events in one period is published with probability 0.95.",
+            f"A key with {watching.reliable} {terms.counted} in one period is published with probability"
+            " 0.95.",
+            *(terms.users.sentences if terms.users else ()),
             f"{self._path} is raw data; keep it as private as the events.",
         )
 
@@ -107,32 +113,40 @@ class Watch:
         named = label or (os.path.basename(data) if isinstance(data, str | os.PathLike) else None)
         if not named:
             raise ParameterError(LABEL)
-        source = self._request(data, file_format, period).open()
-        if source.unit.name != EVENT.name:
-            raise ParameterError(
-                "data must be events, not the result of a query: this watch protects events."
-            )
-
-        def tables() -> Iterator[pa.Table]:
-            with closing(source.batches()) as batches:  # type: ignore[type-var]
-                yield from (source.decode(batch.keys) for batch in batches if len(batch.keys))
-
         with open_state(self._path) as state:
-            return state.add(named, tables())
+            source = self._request(state, data, file_format, period).open()
+            if source.unit.name != EVENT.name:
+                raise ParameterError(NO_QUERY)
+            return state.add(named, self._tables(source))
 
-    def _request(self, data: Data, file_format: str | None, period: str | None) -> Request:
-        """Return which rows are read: those of the time of the watch, or of one period."""
+    def _tables(self, source: Source) -> Iterator[pa.Table]:
+        """Yield the columns of keys, with that of the users if they are protected."""
+        with closing(source.batches()) as batches:  # type: ignore[type-var]
+            for batch in batches:
+                if len(batch.keys) and self.terms.users is None:
+                    yield source.decode(batch.keys)
+                elif len(batch.keys):
+                    keys = source.columns.without_user().decode(batch.alone)
+                    yield keys.append_column(OWNER, batch.keys.field("user").cast(pa.string()))
+
+    def _request(self, state: WatchState, data: Data, file_format: str | None, period: str | None) -> Request:
+        """Return which rows are read: those of the time of the watch, of the open cell, or of one period."""
         terms, calendar = self.terms, self.terms.calendar
         if terms.time is None and period is not None:
             raise ParameterError("period needs time, the column that tells when a row is from.")
-        place = None if period is None else calendar.place(period)
-        first, stop = (0, calendar.periods) if place is None else (place, place + 1)
+        first, stop = state.open_cell
+        if period is not None:
+            place = calendar.place(period)
+            if not first <= place < stop:
+                raise ParameterError(OTHER_CELL.format(period))
+            first, stop = place, place + 1
         window = f"{calendar.time(first).isoformat()}/{calendar.time(stop).isoformat()}"
         return Request(
             data=data,
             column=terms.asked_columns,
             format=file_format,
             key_type=terms.key_type,
+            user=terms.user,
             ordered=False,
             window=None if terms.time is None else window,
             time=terms.time,
@@ -226,7 +240,7 @@ class Watch:
         place, terms, content = state.period - 1, self.terms, state.stored
         known = stored_answer(terms.ledger, terms.dataset, terms.run_id(place))
         if known is None:
-            known = self._committed(terms.plan(place, state.generation), content)
+            known = self._committed(terms.plan(terms.run_id(place), state.generation), content)
         if known != content:
             raise LedgerError(OLD.format(path=self._path))
         state.confirm()

@@ -114,6 +114,17 @@ class Levels:
         return counts + DiscreteLaplace(self.epsilons[level]).sample(len(counts), bits)
 
 
+def claim_for(protected: str) -> Claim:
+    """Return the claim of a watch, for what is protected in words."""
+    return Claim(
+        "the feed of a watch",
+        "A key is published once its count with noise reaches a threshold, and is then counted in the nodes"
+        f" of a public calendar: all periods together are (epsilon, delta)-DP for {protected}.",
+        "docs/proofs/continual/gate.md" if protected == "one event" else "docs/proofs/continual/users.md",
+        ("every period is closed once, in order", "the times of closing do not depend on the data"),
+    )
+
+
 class Watching:
     """A whole watch, calibrated: the gate, the levels, and what is published of the past at entry.
 
@@ -125,14 +136,6 @@ class Watching:
         r + v - z from tau on; then discrete Laplace noise of epsilon_l on the nodes of each level.
     Proof: docs/proofs/continual/gate.md. Checked by: tests/privacy/test_continual.py
     """
-
-    claim = Claim(
-        "the feed of a watch",
-        "A key is published once its count with noise reaches a threshold, and is then counted in the nodes"
-        " of a public calendar: all periods together are (epsilon, delta)-DP for one event.",
-        "docs/proofs/continual/gate.md",
-        ("every period is closed once, in order", "the times of closing do not depend on the data"),
-    )
 
     def __init__(
         self,

@@ -104,11 +104,11 @@ def test_an_interval_that_took_the_period_of_entry_for_the_horizon_would_fail():
 
 def test_widths_are_those_of_the_page():
     """One entry, no node: y - k to y + 3, and k grows with all periods of the watch."""
-    one = Summed(*(np.array([each]) for each in (0, 0, 50, 0, 1, 0, 0)))
+    one = Summed(*(np.array([each]) for each in (0, 0, 50, 0, 1, 0, 0, 0, 0, 0)))
     for periods, over in ((1, 3), (24, 6), (365, 9), (8760, 12)):
         bounds = FeedBounds(Watching(Budget(1.0, 1e-8), periods), 0.05, 0)
         assert (int(bounds.lower(one)[0]), int(bounds.upper(one)[0])) == (50 - over, 53)
-    known = Summed(*(np.array([each]) for each in (50, 1, 0, 0, 0, 0, 0)))
+    known = Summed(*(np.array([each]) for each in (50, 1, 0, 0, 0, 0, 0, 0, 0, 0)))
     bounds = FeedBounds(Watching(Budget(1.0, 1e-8), 24), 0.025, 0)
     a = math.exp(-1)
     width = next(k for k in range(99) if a ** (k + 1) / (1 + a) <= 0.025)
