@@ -113,8 +113,7 @@ class UserSettings:
         """How many keys, or events, of a user are kept; it raises for what is no such number."""
         if self.count == "users":
             return check_max_keys(self.max_keys)
-        most = cast("int", self.max_events_per_user)
-        return check_count("max_events_per_user", most, most=LARGEST_COUNT)
+        return check_count("max_events_per_user", cast("int", self.max_events_per_user), most=LARGEST_COUNT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,10 +248,8 @@ class WatchTerms:
 
     def plan(self, run_id: str, generation: str = "") -> RunPlan:
         """Return what a run asks of the ledger; `generation` names the state after its period."""
-        cells, window = self.cell, self.window
-        return RunPlan(
-            self.question, self.unit, self.event, run_id, source=generation, window=window, cell=cells
-        )
+        asked = self.question, self.unit, self.event, run_id
+        return RunPlan(*asked, source=generation, window=self.window, cell=self.cell)
 
 
 def located(path: PathLike) -> str:
