@@ -10,10 +10,10 @@ from experiments.common.study import Results, Row, Study, markdown, pictures, ro
 
 SETTING = """The paper has no experiments; these measure what it says of its algorithms. {flows:,} synthetic
 flows with a heavy-tailed prefix structure ([flows.py](../hierarchy/flows.py)); delta = {delta:g};
-{repetitions} repetitions with fresh noise, bars are the 5% and 95% quantiles. Unless they are
-on the axis, epsilon = {epsilon:g}, the height is 32 (one level for each bit of an address), and a node is heavy if its residual
-is at least {share:g} of the flows. Streaming methods have {counters:,} counters for each level. The root
-is left out, as in the paper.
+{repetitions} repetitions with fresh noise, bars are the 5% and 95% quantiles. Unless they are on the axis,
+epsilon = {epsilon:g}, the height is 32 (one level for each bit of an address), and a node is heavy if its
+residual is at least {share:g} of the flows. Streaming methods have {counters:,} counters for each level.
+The root is left out, as in the paper.
 
 - **Offline**: ours; Algorithm 1 as printed, which is **not private** ([errata](../../docs/errata.md));
   the same with a fresh gamma for each node, as the authors announced in 2026. Theirs is truncated at a

@@ -161,9 +161,9 @@ def _legend(names: list[str], width: int) -> tuple[list[str], int]:
 
 
 def _style(name: str, names: list[str]) -> tuple[str, str]:
-    """Return the colour of a line, and dashes for curves of the theory and for lines beyond the colours."""
+    """Return the colour of a line, and dashes for theory and truth and for lines beyond the colours."""
     index = names.index(name)
-    dashed = name.endswith("theory") or index >= len(COLOURS)
+    dashed = name.endswith(("theory", "true")) or index >= len(COLOURS)
     return COLOURS[index % len(COLOURS)], ' stroke-dasharray="6 3"' if dashed else ""
 
 
