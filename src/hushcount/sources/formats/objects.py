@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -39,6 +40,7 @@ RIGHTS = (
     "PermissionDenied",
     "Forbidden",
     "INVALID_ACCESS",
+    "OAuth2 access token",  # Google Cloud, if there are no credentials
 )
 CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
@@ -160,7 +162,7 @@ def _connected(path: str) -> tuple[fs.FileSystem, str]:
 
     scheme, _, place = path.partition("://")
     if scheme.lower() == "gs":
-        return fs.GcsFileSystem(), place
+        return _google(), place
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     options: dict[str, object] = {"connect_timeout": SECONDS, "request_timeout": SECONDS}
@@ -170,6 +172,19 @@ def _connected(path: str) -> tuple[fs.FileSystem, str]:
     elif region is None:
         region = fs.resolve_s3_region(place.partition("/")[0])
     return fs.S3FileSystem(region=region, **options), place
+
+
+def _google() -> fs.FileSystem:
+    """Return Google Cloud Storage, or the server of its protocol that STORAGE_EMULATOR_HOST names."""
+    from pyarrow import fs
+
+    patience = timedelta(seconds=SECONDS)
+    host = os.environ.get("STORAGE_EMULATOR_HOST")
+    if not host:
+        return fs.GcsFileSystem(retry_time_limit=patience)
+    found = urlsplit(host if "://" in host else f"http://{host}")
+    known = {"scheme": found.scheme, "endpoint_override": found.netloc, "retry_time_limit": patience}
+    return fs.GcsFileSystem(anonymous=True, **known)
 
 
 def _listed(path: str) -> tuple[bool, list[str], str]:
