@@ -47,15 +47,15 @@ ONE_CALL = {
 MOST_CODE = {
     "__init__": 133,
     "__main__": 30,
-    "accounting": 1450,
+    "accounting": 1532,
     "audit": 1302,
-    "cli": 2360,
+    "cli": 2400,
     "compiled": 310,
     "engines": 10,
     "errors": 25,
     "files": 485,
     "hierarchies": 1179,
-    "jobs": 7374,
+    "jobs": 7527,
     "keys": 1550,
     "ldp": 4649,
     "mechanisms": 5705,
@@ -72,7 +72,7 @@ MOST_CODE = {
     "stores": 896,
     "testing": 40,
 }
-MOST_MODULES = 461
+MOST_MODULES = 463
 
 
 def name(path):
