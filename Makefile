@@ -62,6 +62,7 @@ lint: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.watch
+	$(BIN)/python -m benchmarks.ledger
 
 keys: $(VENV)/dev $(VENV)-peers/made
 	$(BIN)/python experiments/keys/compare.py

@@ -64,6 +64,11 @@ def witness(heads: Heads) -> dict[str, object]:
     return {"format": FORMAT, "datasets": listed}
 
 
+def witness_file(location: str | os.PathLike[str]) -> str:
+    """Return where the witness of a ledger in a file is, by whatever name the ledger is called."""
+    return f"{os.path.realpath(location)}.head"
+
+
 def write_witness(path: str, heads: Heads) -> None:
     """Write heads to a file that only its owner can read."""
     with atomic_file(path, PRIVATE, told=False) as stream:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from hushcount.accounting.book import Book, StoredRun, open_tables
-from hushcount.accounting.chain import Head, digest, first_hash, read_witness, write_witness
+from hushcount.accounting.chain import Head, digest, first_hash, read_witness, witness_file, write_witness
 from hushcount.accounting.filter import Filter
 from hushcount.accounting.prepaid import add_schedule, preview_schedule
 from hushcount.accounting.reservations import preview, reserve
@@ -65,7 +65,7 @@ class Ledger:
     def __init__(self, location: str | os.PathLike[str]) -> None:
         self._location = location
         self._place = shown(location)
-        self._head_file = None if is_server(location) else f"{os.fspath(location)}.head"
+        self._head_file = None if is_server(location) else witness_file(location)
 
     def init(self, dataset: str, budget: Filter, unit: str = EVENT, cell: str | None = None) -> None:
         """Give a dataset its first budget; the ledger is made if there is none.

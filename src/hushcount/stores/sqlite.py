@@ -31,6 +31,7 @@ REASONS = {
     sqlite3.SQLITE_IOERR: "{path} cannot be read or written: input/output error.",
 }
 ROOM = 1 << 16  # bytes that a log needs
+LOGS = "each name would have a log of its own; remove the others, or copy the file."
 DAMAGED = "{path} is not a database that hushcount can use."
 
 
@@ -47,7 +48,7 @@ class SQLite(Database):
     Raises
     ------
     DataError
-        If the file does not exist, cannot be used, or lies on a network file system.
+        If the file does not exist, cannot be used, has several names, or lies on a network file system.
     """
 
     _begin = ("BEGIN IMMEDIATE",)
@@ -64,6 +65,8 @@ class SQLite(Database):
                 f"{path} lies on a network file system ({kind}), which does not keep locks; move it."
             )
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE))
+        if os.stat(path).st_nlink > 1:
+            raise DataError(f"{path} has other names too (hard links), and {LOGS}")
         self._connection = attempt(self._failure, _opened, path, ";\n".join(schema))
 
     def __exit__(self, *_: object) -> None:

@@ -17,7 +17,7 @@ from hushcount.accounting.ledger import Ledger
 from hushcount.accounting.runs import Answer, RunPlan
 from hushcount.accounting.schedule import Schedule
 from hushcount.accounting.windows import TimeWindow
-from hushcount.errors import BudgetExceeded, LedgerError, LedgerWarning, ParameterError
+from hushcount.errors import BudgetExceeded, DataError, LedgerError, LedgerWarning, ParameterError
 from hushcount.stores.database import UnansweredError, open_database, shown
 
 TABLE = Answer(b'{"rows": []}')
@@ -449,3 +449,33 @@ def test_a_ledger_of_a_newer_version_is_left_alone(spent, location):
     of_version("1")
     assert kinds(location) == ["init", "reserve"]
     assert spent.commit(reserved, TABLE) == TABLE
+
+
+def test_a_rollback_is_noticed_by_whatever_name_the_ledger_is_called(tmp_path):
+    """The witness is beside the file itself, so a link to it does not go around the witness."""
+    made = Ledger(tmp_path / "spent.db")
+    made.init("searches", Filter.fixed(1, "1e-6"))
+    old = (tmp_path / "spent.db").read_bytes()
+    (tmp_path / "link").symlink_to("spent.db")
+    Ledger(tmp_path / "link").reserve("searches", plan())
+    assert not (tmp_path / "link.head").exists()
+    (tmp_path / "spent.db").write_bytes(old)
+    for name in ("spent.db", "link"):
+        assert "an older copy was put in its place" in refused(
+            Ledger(tmp_path / name).reserve, "searches", plan()
+        )
+
+
+def test_a_ledger_with_two_names_is_refused(tmp_path):
+    """Each name of a file would have a log of its own, and one would not know what the other has spent."""
+    made = Ledger(tmp_path / "spent.db")
+    made.init("searches", Filter.fixed(1, "1e-6"))
+    os.link(tmp_path / "spent.db", tmp_path / "other.db")
+    with pytest.raises(DataError) as caught:
+        made.reserve("searches", plan())
+    assert str(caught.value) == (
+        f"{tmp_path / 'spent.db'} has other names too (hard links), and each name would have a log of its"
+        " own; remove the others, or copy the file."
+    )
+    (tmp_path / "other.db").unlink()
+    assert made.reserve("searches", plan()).attempt == 1

@@ -6,7 +6,7 @@ import json
 import os
 
 from hushcount.accounting import checks, inspection
-from hushcount.accounting.chain import read_witness
+from hushcount.accounting.chain import read_witness, witness_file
 from hushcount.accounting.decimals import Number
 from hushcount.accounting.filter import Filter
 from hushcount.accounting.inspection import Fields
@@ -197,7 +197,7 @@ class BudgetLedger:
             An earlier export, of which the ledger must be a continuation. The witness beside a file is always
             asked.
         """
-        head = f"{self._location}.head"
+        head = witness_file(self._location)
         files = [] if is_server(self._location) or not os.path.exists(head) else [head]
         if witness is not None:
             files.append(os.fspath(witness))
@@ -211,7 +211,7 @@ class BudgetLedger:
         output : path
             The file.
         """
-        refuse_same([output], [self._location, f"{self._location}.head"])
+        refuse_same([output], [self._location, witness_file(self._location)])
         content = json.dumps(inspection.export(self._location), ensure_ascii=False, indent=1)
         with atomic_file(output) as stream:
             stream.write(content.encode() + b"\n")
