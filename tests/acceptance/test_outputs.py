@@ -16,6 +16,7 @@ from hushcount.files.fingerprint import ASSUMED_DISJOINT
 from hushcount.releases.views import plots
 from hushcount.signals import SIGNALS
 from hushcount.sketches.counters import SpaceSaving
+from hushcount.sketches.exact import Exact
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 TREE = ("tree", "in.csv", "--column", "item", "--hierarchy", "path/2", "--threshold", "100", *BUDGET)
@@ -190,10 +191,35 @@ def test_two_sketches_of_the_same_data_are_not_released_together(run):
     sketch(run, "b.hc", "copy.csv")
     refused = (
         "b.hc and a.hc are sketches of the same data, so their events would count twice;"
-        " release only one of them.\n"
+        " take only one of them.\n"
     )
     assert run("release", "a.hc", "b.hc", *BUDGET) == (1, "", refused)
     assert run("release", "a.hc", *BUDGET)[0] == 0
+
+
+@pytest.mark.parametrize("way", ["merge", "release"])
+@pytest.mark.parametrize("kind", ["space-saving", "misra-gries", "exact"])
+def test_a_merged_sketch_is_not_put_together_with_its_parts(run, kind, way):
+    """A part, or another sketch of the same data, would count twice."""
+    Path("more.csv").write_text(Path("in.csv").read_text() + "more,FR\n")
+    for name, file in {"a.hc": "in.csv", "b.hc": "more.csv", "again.hc": "in.csv"}.items():
+        sketch(run, name, file, "--kind", kind)
+    assert run("merge", "a.hc", "b.hc", "-o", "both.hc")[0] == 0
+    more = ("-o", "sum.hc") if way == "merge" else BUDGET
+    for part in ("a.hc", "again.hc"):
+        refused = f"{part} and both.hc are sketches of the same data, so their events would count twice;"
+        assert run(way, "both.hc", part, *more) == (1, "", f"{refused} take only one of them.\n")
+
+
+def test_merged_sketches_without_fingerprints_are_not_merged_with_their_parts(run):
+    """The data of a pipe, or of a sketch in memory, cannot be recognised, so the ids of sketches tell."""
+    for name in ("a", "b"):
+        counted = Exact()
+        counted.update([name] * 500)
+        counted.save(f"{name}.hc")
+    assert run("merge", "a.hc", "b.hc", "-o", "both.hc")[0] == 0
+    refused = "a.hc and both.hc are sketches of the same data, so their events would count twice;"
+    assert run("merge", "both.hc", "a.hc", "-o", "sum.hc") == (1, "", f"{refused} take only one of them.\n")
 
 
 def test_two_queries_of_one_file_are_released_with_an_assumption(run):
@@ -247,7 +273,7 @@ def test_a_file_on_standard_input_is_the_same_data(run):
         subprocess.run([*command, "-o", "b.hc"], stdin=stream, check=True, capture_output=True)
     refused = (
         "b.hc and a.hc are sketches of the same data, so their events would count twice;"
-        " release only one of them.\n"
+        " take only one of them.\n"
     )
     assert run("release", "a.hc", "b.hc", *BUDGET) == (1, "", refused)
 

@@ -103,7 +103,7 @@ def test_shards_that_do_not_fit(capfd):
     files = sketches(capfd, "europe", "asia")
     twice = run(capfd, "release", files[0], files[0], *BUDGET)
     same = "europe.hc and europe.hc are sketches of the same data, so their events would count twice;"
-    assert twice == (1, "", f"{same} release only one of them.\n")
+    assert twice == (1, "", f"{same} take only one of them.\n")
     run(capfd, "sketch", "asia.ints.csv", "--column", "key", "--type", "int", "-o", "ints.hc")
     mixed = run(capfd, "release", files[0], "ints.hc", *BUDGET)
     assert mixed == (1, "", "ints.hc has other key columns or another unit than europe.hc.\n")

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from io import RawIOBase
+from itertools import product
 
 from hushcount.errors import DataError
 
@@ -102,7 +103,8 @@ def check_disjoint(sources: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     Parameters
     ----------
     sources
-        The name of each sketch and the text of its fingerprint, empty if it has none.
+        The name of each sketch, and a text with a line for each part that it was merged from: the fingerprint
+        of its data, or the id of a sketch.
 
     Returns
     -------
@@ -113,14 +115,20 @@ def check_disjoint(sources: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     DataError
         If two sketches are of the same files and the same question, so that events would count twice.
     """
-    known = [(name, found) for name, text in sources if (found := Fingerprint.parse(text)) is not None]
     shared = False
-    for place, (name, one) in enumerate(known):
-        for earlier, other in known[:place]:
-            if one.repeats(other):
+    for place, (name, text) in enumerate(sources):
+        for earlier, before in sources[:place]:
+            pairs = list(product(_parsed(text), _parsed(before)))
+            same_sketch = not set(text.split("\n")).isdisjoint(filter(None, before.split("\n")))
+            if same_sketch or any(one.repeats(other) for one, other in pairs):
                 raise DataError(
                     f"{name} and {earlier} are sketches of the same data, so their events would count twice;"
-                    " release only one of them."
+                    " take only one of them."
                 )
-            shared = shared or one.shares_files(other)
+            shared = shared or any(one.shares_files(other) for one, other in pairs)
     return (ASSUMED_DISJOINT if shared else ASSUMED_APART,) if len(sources) > 1 else ()
+
+
+def _parsed(text: str) -> list[Fingerprint]:
+    """Return the fingerprints among the lines of a text."""
+    return [found for line in text.split("\n") if (found := Fingerprint.parse(line)) is not None]

@@ -166,7 +166,8 @@ def merge_sketches(paths: Sequence[PathLike], output: PathLike) -> str:
         raise ParameterError("merge needs at least two sketches.")
     check_writable(output)
     refuse_same([output], paths)
-    sketches, origin, _ = _opened_together(paths)
+    opened = [finished(path) for path in paths]
+    sketches, origin, _ = _together(paths, opened)
     first, *others = sketches
     merged: SavedSketch = first
     for other in others:
@@ -177,14 +178,16 @@ def merge_sketches(paths: Sequence[PathLike], output: PathLike) -> str:
         merged = merged.merge(cast("Any", other))
     assumed = f"No {origin.unit.name} is in two of the {len(paths)} merged sketches; you state it."
     whole = replace(origin, notes=tuple(dict.fromkeys((*origin.notes, assumed))))
-    position = Position(sum(sketch.total for sketch in sketches), True, "", {}, whole)
+    parts = "\n".join(part for _, _, part in opened)
+    position = Position(sum(sketch.total for sketch in sketches), True, parts, {}, whole)
     merged.save(output, position=position.to_dict())
     return assumed
 
 
-def _opened_together(paths: Sequence[PathLike]) -> tuple[list[SavedSketch], Origin, tuple[str, ...]]:
+def _together(
+    paths: Sequence[PathLike], opened: Sequence[tuple[SavedSketch, Origin, str]]
+) -> tuple[list[SavedSketch], Origin, tuple[str, ...]]:
     """Return sketches of the same columns and unit, where they came from, and what must be assumed."""
-    opened = [finished(path) for path in paths]
     sketches, origins = [sketch for sketch, _, _ in opened], [origin for _, origin, _ in opened]
     assumed = check_disjoint([(str(path), data) for path, (_, _, data) in zip(paths, opened, strict=True)])
     first = origins[0]
@@ -229,7 +232,7 @@ def release_sketches(
 def open_sketches(paths: Sequence[PathLike], settings: ReleaseSettings) -> tuple[Released, Origin]:
     """Return sketches that may be released together, and where they came from."""
     refuse_same(settings.outputs, paths)
-    sketches, origin, assumed = _opened_together(paths)
+    sketches, origin, assumed = _together(paths, [finished(path) for path in paths])
     origin = replace(origin, notes=(*origin.notes, *assumed))
     settings = settings.with_domain(origin.columns.key_type)
     if settings.domain is not None:
@@ -253,13 +256,18 @@ def _shape(sketch: Sketch | list[Sketch]) -> Shape:
 
 
 def finished(path: PathLike) -> tuple[SavedSketch, Origin, str]:
-    """Return the sketch of a finished run, where it came from, and the fingerprint of its data."""
+    """Return the sketch of a finished run, where it came from, and what tells its data from others.
+
+    That is a line for its id, and a line for the fingerprint of its data, or the lines of all its parts. The
+    id of cells is that of their hash functions, which other data share.
+    """
     sketch, position = _opened(path)
+    own = "" if isinstance(sketch, LinearSketch) else sketch.id
     if position is None:
-        return sketch, NOWHERE, ""
+        return sketch, NOWHERE, own
     if not position.finished:
         raise DataError(f"{path} is the checkpoint of an unfinished run; finish that run first.")
-    return sketch, position.origin, position.fingerprint
+    return sketch, position.origin, f"{own}\n{position.fingerprint}"
 
 
 def _opened(path: PathLike) -> tuple[SavedSketch, Position | None]:

@@ -65,7 +65,7 @@ def test_the_same_data_twice_are_refused():
             check_disjoint([("a.hc", text(["aa", "bb"], "q")), ("b.hc", text(["dd"], "q")), ("c.hc", other)])
         assert str(caught.value) == (
             "c.hc and a.hc are sketches of the same data, so their events would count twice;"
-            " release only one of them."
+            " take only one of them."
         )
 
 
