@@ -47,7 +47,7 @@ MOST_CODE = {
     "__init__": 134,
     "__main__": 30,
     "accounting": 1450,
-    "audit": 1302,
+    "audit": 1385,
     "cli": 2395,
     "compiled": 310,
     "engines": 10,
@@ -57,7 +57,7 @@ MOST_CODE = {
     "jobs": 7780,
     "keys": 1550,
     "ldp": 4649,
-    "mechanisms": 5770,
+    "mechanisms": 5795,
     "noise": 856,
     "privacy": 210,
     "registry": 30,
@@ -71,7 +71,7 @@ MOST_CODE = {
     "stores": 896,
     "testing": 40,
 }
-MOST_MODULES = 465
+MOST_MODULES = 466
 
 
 def name(path):

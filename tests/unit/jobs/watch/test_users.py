@@ -145,9 +145,9 @@ def test_numbers_and_text_are_one_user(make):
 
 def test_the_feed_says_who_is_protected(daily, tmp_path):
     made = daily()
-    assert made.sentences[2] == (
-        "Of each user at most 2 keys count in each cell of 1d, each once: the first that are seen. Noise is"
-        " that of one event at epsilon / 2."
+    assert made.sentences[2:4] == (
+        "Of each user at most 2 keys count in each cell of 1d, each once: the first that are seen.",
+        "Each of them has epsilon 10, by epsilon divided by the keys.",
     )
     made.add(frame([(f"u{who}", "a") for who in range(60)]), label="first")
     made.close(tmp_path / "feed")
