@@ -14,6 +14,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -46,8 +47,8 @@ def days() -> Iterator[tuple[str, list[str]]]:
         yield (FIRST + timedelta(day)).isoformat(), sold(day, rng)
 
 
-def main(folder: Path) -> None:
-    """Run the year and write the feed and its report."""
+def main(folder: Path, most: int = DAYS) -> None:
+    """Run the year, or its first days, and write the feed and its report."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     hc.Ledger(folder / "spent.db").init("shop", epsilon=1, delta=1e-8, slack=0)
@@ -63,7 +64,7 @@ def main(folder: Path) -> None:
         dataset="shop",
         retire_below=20,
     )
-    for name, rows in days():
+    for name, rows in islice(days(), most):
         watch.add(rows, label=name)
         watch.close(folder / "feed", f"{name}T00")
         if name.endswith("-01"):

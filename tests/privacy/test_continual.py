@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.privacy.continual_law import Law, adaptive, divergence, pairs_of
+from tests.privacy.continual_law import REACH, Law, adaptive, below, divergence, geometric, pairs_of
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "continual.json").read_text())
 EXACT = VECTORS["enumerated_exact_a_half_tau_6"]
@@ -140,6 +140,22 @@ def test_a_threshold_for_one_period_is_refuted():
 
 def test_a_period_drawn_twice_is_refuted():
     assert max(worst(Law(draws=2), 1, 8)) * 48 == pytest.approx(13.7143, abs=1e-4)
+
+
+def test_a_crash_that_depends_on_the_draw_is_refuted():
+    """A key that passes makes the program fail before the draw is kept, and it is drawn again."""
+    z = np.arange(REACH)
+    laws = []
+    for r in (7, 6):
+        passes = float((geometric(0.5, z) * (1 - below(0.5, 6 + z - r))).sum())
+        entries = [
+            passes * float((geometric(0.5, z) * geometric(0.5, y + z - r)).sum()) for y in range(6, 60)
+        ]
+        laws.append(np.array([1 - passes**2, *entries]))
+    more, less = laws
+    known = VECTORS["redraw_after_outcome_dependent_crash"]
+    assert np.log2((more / less).max()) == pytest.approx(known["loss_in_eps"], rel=1e-9)
+    assert np.maximum(more - 2 * less, 0).sum() == pytest.approx(1 / 9, rel=1e-9)  # 0 is due
 
 
 def test_closing_only_periods_with_rows_tells_everything():

@@ -1,12 +1,18 @@
 """Users of a watch: whole contributions, enumerated in both directions, and twins that are refuted."""
 
 import itertools
+import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from tests.privacy.continual_law import Law
 from tests.privacy.watch_users import added, contributions, kept, reacting, together
+
+from hushcount.mechanisms.continual.thresholds import threshold
+from hushcount.mechanisms.continual.users import composed
+from hushcount.privacy import share_of
 
 ROOT = 0.5**0.5  # exp(-epsilon) of one of two keys; exp(epsilon) of both is 2
 QUARTER = ROOT**0.5
@@ -127,3 +133,30 @@ def test_an_epsilon_that_is_not_divided_is_refuted():
     halved = replace(SINGLE, a=ROOT, nodes=((1, ROOT),))
     assert largest(halved, [((8, 1), (8, 0))] * 2) < 1e-9
     assert largest(halved, [((6, 0), (5, 0))] * 2) < 1e-9
+
+
+def worst_of_three(epsilon, delta, periods):
+    """The worst user with three keys, each new, near the threshold or known, at this budget for each."""
+    a, tau = math.exp(-epsilon), threshold(Fraction(epsilon), delta, periods)
+    law, still = Law(a=a, tau=(tau,) * 4, nodes=((1, a),)), (0,) * (periods - 1)
+    events = [(count, *still) for count in (0, 1, tau - 1, tau, tau + 6)]
+    singles = [(added(each, t), each) for each in events for t in range(periods)]
+    users = itertools.combinations_with_replacement(singles, 3)
+    return np.max([together(law, user, 2.0) for user in users], axis=0)
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.2, 0.3])
+@pytest.mark.parametrize("periods", [1, 2])
+def test_composed_responses_hold_for_three_keys(delta, periods):
+    """Their epsilon is larger than a third; the deltas are large, so that the difference is seen."""
+    each = composed(share_of(math.log(2), delta), 3)
+    assert each.epsilon > 1.4 * math.log(2) / 3
+    larger, smaller = worst_of_three(each.epsilon, each.delta, periods)
+    assert 0.499 * delta < larger <= delta
+    assert smaller <= delta
+
+
+def test_a_delta_that_responses_and_gates_both_spend_is_refuted():
+    spent = composed(share_of(math.log(2), 0.3), 3)
+    assert spent.delta == pytest.approx(0.15 / 3)
+    assert max(worst_of_three(spent.epsilon, spent.delta, 1)) / 0.15 > 1.006

@@ -20,8 +20,8 @@ from hushcount.audit.moved import (
     steered_divergences,
     total_divergence,
 )
-from hushcount.ldp.registry import CAMPAIGNS
-from hushcount.ldp.wire.encodings import Integers
+from hushcount.audit.others import names as other_names
+from hushcount.audit.others import spent_by
 from hushcount.mechanisms.base import Mechanism
 from hushcount.mechanisms.counters.floor import FloorRelease
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
@@ -93,8 +93,8 @@ class Finding:
 
 
 def names() -> list[str]:
-    """Return what can be audited: the mechanisms, then the protocols of the local model."""
-    return [*EVERY_MECHANISM, *(name.replace("_", "-") for name in CAMPAIGNS)]
+    """Return what can be audited: mechanisms, protocols of the local model, and watches."""
+    return [*EVERY_MECHANISM, *other_names()]
 
 
 def check_name(name: str) -> str:
@@ -118,7 +118,9 @@ def audit_shipped(name: str, budget: Budget = BUDGET) -> Finding:
         If there is no such mechanism.
     """
     if check_name(name) not in EVERY_MECHANISM:
-        return _local(name, budget)
+        own, worst = spent_by(name, budget, tightened)
+        delta = 0.0 if worst.epsilon is not None else own.delta
+        return Finding(name, own.epsilon, delta, worst.delta, worst.epsilon, worst.pair)
     kind: Any = EVERY_MECHANISM[name]
     public, worst_cases = CASES[name]
     own = (
@@ -129,14 +131,6 @@ def audit_shipped(name: str, budget: Budget = BUDGET) -> Finding:
     found = list(worst_cases(kind(own, *public)))
     worst = max(found, key=lambda spent: (spent.delta, spent.epsilon or 0))
     return Finding(name, own.epsilon, own.delta, worst.delta, worst.epsilon, worst.pair)
-
-
-def _local(name: str, budget: Budget) -> Finding:
-    """Audit a protocol of the local model: its delta is 0."""
-    protocol: Any = CAMPAIGNS[name.replace("-", "_")]
-    manifest = protocol(Integers(8), epsilon=budget.epsilon, users=100_000).manifest
-    worst = max(cases.reports(manifest.groups, manifest.epsilon), key=lambda spent: spent.epsilon or 0)
-    return Finding(name, budget.epsilon, 0.0, worst.delta, worst.epsilon, worst.pair)
 
 
 def tightened(make: Callable[[Budget], object], budget: Budget) -> Budget:

@@ -11,6 +11,7 @@ from hushcount.audit.neighbours import isolated_rows
 from hushcount.audit.shipped import CASES, Finding, audit_shipped, names, tightened
 from hushcount.errors import ParameterError
 from hushcount.ldp.registry import CAMPAIGNS
+from hushcount.mechanisms.continual.gate import WATCHES
 from hushcount.mechanisms.histograms.laplace import LaplaceThreshold
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.mechanisms.registry import EVERY_MECHANISM
@@ -33,7 +34,7 @@ NOT_TIGHT = {
 
 def test_every_mechanism_has_a_case():
     assert set(CASES) == set(EVERY_MECHANISM)
-    assert len(names()) == len(EVERY_MECHANISM) + len(CAMPAIGNS)
+    assert len(names()) == len(EVERY_MECHANISM) + len(CAMPAIGNS) + len(WATCHES)
     assert set(names()) >= NOT_TIGHT
 
 

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hushcount.errors import DataError
+from hushcount.mechanisms.continual.gate import claim_for
 from hushcount.mechanisms.registry import EVERY_MECHANISM
+
+WATCHED = {
+    "gate": claim_for("one event"),
+    "gate-users": claim_for("one user, or one user in one cell of time"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +63,10 @@ def explain(name: str) -> Explanation:
     >>> explain("floor").page
     'docs/proofs/counters/floor.md'
     """
-    claim = EVERY_MECHANISM[name].claim
+    claim = WATCHED[name] if name in WATCHED else EVERY_MECHANISM[name].claim
     return Explanation(name, claim.theorem, claim.assumptions, claim.proof)
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all mechanisms that can be explained."""
-    return tuple(EVERY_MECHANISM)
+    return (*EVERY_MECHANISM, *WATCHED)

@@ -79,7 +79,7 @@ def described(terms: WatchTerms) -> dict[str, object]:
             "epsilon": terms.epsilon,
             "delta": terms.delta,
             "statement": claim.theorem,
-            "assumes": [*claim.assumptions, *(terms.users.sentences if terms.users else ())],
+            "assumes": [*claim.assumptions, *terms.bounds],
             "threshold": watching.gate.tau,
         },
         "columns": {field.name: str(field.type) for field in schema(terms)},

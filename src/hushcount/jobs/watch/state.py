@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 FILE = "state.duckdb"
 SPILLED = "spilled"
-PRIVATE_FOLDER = 0o700
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 ORDER = "kind, level NULLS FIRST, start"
 
 
@@ -186,6 +186,7 @@ def create(path: PathLike, terms: WatchTerms) -> None:
             connection.execute(statement)
         connection.execute("INSERT INTO progress VALUES (?, '', 0, true, '')", [terms.text])
         connection.execute("COMMIT")
+    os.chmod(Path(path, FILE), PRIVATE_FILE)
 
 
 @contextmanager

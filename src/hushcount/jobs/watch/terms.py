@@ -21,7 +21,7 @@ from hushcount.jobs.watch.calendar import Calendar
 from hushcount.jobs.watch.users import NO_CLOCK, WatchedUsers
 from hushcount.keys.columns import KeyColumns
 from hushcount.mechanisms.continual.gate import Watching
-from hushcount.mechanisms.continual.users import budget_of_key
+from hushcount.mechanisms.continual.users import KeyShare, share_of_key
 from hushcount.privacy import Budget, check_count
 
 # Options that came after the first watches, whose terms must stay as they were written.
@@ -182,11 +182,18 @@ class WatchTerms:
         return WatchedUsers.of(self.user, self.max_keys, self.cell, self.max_pairs, self.calendar)
 
     @cached_property
+    def share(self) -> KeyShare:
+        """What gate and levels of one key may spend."""
+        keys = self.users.most if self.users else 1
+        return share_of_key(Budget(self.epsilon, self.delta), keys, self.calendar.periods)
+
+    @cached_property
     def watching(self) -> Watching:
         """The mechanism, calibrated."""
         calendar = self.calendar
-        budget = budget_of_key(Budget(self.epsilon, self.delta), self.users.most if self.users else 1)
-        return Watching(budget, calendar.periods, calendar.lengths, self.min_events, self.reach > 0)
+        return Watching(
+            self.share.budget, calendar.periods, calendar.lengths, self.min_events, self.reach > 0
+        )
 
     @property
     def reach(self) -> int:
@@ -218,6 +225,16 @@ class WatchTerms:
     def counted(self) -> str:
         """What counts are numbers of."""
         return "events" if self.users is None else "users"
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """What is counted of a user and what one key may spend, in words; nothing if events are protected."""
+        if self.users is None:
+            return ()
+        said = (self.users.kept.capitalize(),)
+        if self.users.most == 1:
+            return said
+        return (*said, f"Each of them has epsilon {self.share.budget.epsilon:.3g}, by {self.share.way}.")
 
     @property
     def event(self) -> Event:

@@ -100,12 +100,6 @@ class WatchedUsers:
         """What a count of the feed is, in words that follow a sentence."""
         return f" Counts are of users: {self.kept}"
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What is counted, and why the noise is as large as it is, in words."""
-        share = "" if self.most == 1 else f" Noise is that of one event at epsilon / {self.most}."
-        return (self.kept.capitalize() + share,)
-
     def cell_of(self, place: int, periods: int) -> tuple[int, int]:
         """Return the periods of the cell in which a period lies, the last of them excluded."""
         first = place - place % self.periods

@@ -79,7 +79,7 @@ class Watch:
             f" {terms.epsilon:g} and delta {terms.delta:g} for {terms.protected}.",
             f"A key with {watching.reliable} {terms.counted} in one period is published with probability"
             " 0.95.",
-            *(terms.users.sentences if terms.users else ()),
+            *terms.bounds,
             f"{self._path} is raw data; keep it as private as the events.",
         )
 

@@ -125,6 +125,10 @@ def claim_for(protected: str) -> Claim:
     )
 
 
+# What is explained and audited under the name of a mechanism, with the keys of a user.
+WATCHES = {"gate": 1, "gate-users": 2}
+
+
 class Watching:
     """A whole watch, calibrated: the gate, the levels, and what is published of the past at entry.
 

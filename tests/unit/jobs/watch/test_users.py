@@ -145,9 +145,9 @@ def test_numbers_and_text_are_one_user(make):
 
 def test_the_feed_says_who_is_protected(daily, tmp_path):
     made = daily()
-    assert made.sentences[2] == (
-        "Of each user at most 2 keys count in each cell of 1d, each once: the first that are seen. Noise is"
-        " that of one event at epsilon / 2."
+    assert made.sentences[2:4] == (
+        "Of each user at most 2 keys count in each cell of 1d, each once: the first that are seen.",
+        "Each of them has epsilon 10, by epsilon divided by the keys.",
     )
     made.add(frame([(f"u{who}", "a") for who in range(60)]), label="first")
     made.close(tmp_path / "feed")
@@ -206,3 +206,17 @@ def test_terms_of_users_are_checked(make, terms, said):
     with pytest.raises(ParameterError) as refused:
         make(**terms)
     assert str(refused.value).startswith(said)
+
+
+def test_a_log_of_users_is_run_day_by_day(daily, tmp_path):
+    """Closed late, by one call: each row counts under its own day, of each user two keys a day."""
+    made = daily()
+    rows = [(f"u{who}", key, day) for day in (1, 2, 4) for who in range(60) for key in ("a", "b", "c")]
+    text = "".join(f"{who},{key},2026-10-{day:02}T05:00:00\n" for who, key, day in rows)
+    (tmp_path / "log.csv").write_text("who,url,ts\n" + text)
+    made.run(tmp_path / "log.csv", tmp_path / "feed", once=True)
+    assert made.closed == 96
+    # Of 60 users two of three keys on three days: 360 pairs, of which entries and nodes count nearly all.
+    counts = [row["count"] for row in hc.feed(tmp_path / "feed").top()]
+    assert len(counts) == 3
+    assert abs(sum(counts) - 360) <= 12

@@ -180,6 +180,8 @@ def test_the_whole_feed_is_charged_once(make, tmp_path):
 def test_the_state_is_private(make, tmp_path):
     make().add(["a"], label="first")
     assert stat.S_IMODE(os.stat(tmp_path / "site.hw").st_mode) == 0o700
+    for file in (tmp_path / "site.hw").iterdir():
+        assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
 
 
 def test_a_state_that_is_in_use_is_refused(make, tmp_path):
