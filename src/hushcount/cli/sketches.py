@@ -179,7 +179,8 @@ def inspect(sketch: str, as_json: bool) -> None:
     may be published.
     """
     from hushcount.jobs.linear.oracle_files import inspect_oracle
-    from hushcount.jobs.sketch_files import inspect_sketch, is_oracle
+    from hushcount.jobs.sketch_files import is_oracle
+    from hushcount.jobs.tables.inspected import inspect_sketch
 
     kind = "oracle" if is_oracle(sketch) else "sketch"
     facts = inspect_oracle(sketch) if kind == "oracle" else inspect_sketch(sketch)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hushcount import signals
@@ -261,7 +260,7 @@ def finished(path: PathLike) -> tuple[SavedSketch, Origin, str]:
     That is a line for its id, and a line for the fingerprint of its data, or the lines of all its parts. The
     id of cells is that of their hash functions, which other data share.
     """
-    sketch, position = _opened(path)
+    sketch, position = opened_file(path)
     own = "" if isinstance(sketch, LinearSketch) else sketch.id
     if position is None:
         return sketch, NOWHERE, own
@@ -270,37 +269,13 @@ def finished(path: PathLike) -> tuple[SavedSketch, Origin, str]:
     return sketch, position.origin, f"{own}\n{position.fingerprint}"
 
 
-def _opened(path: PathLike) -> tuple[SavedSketch, Position | None]:
+def opened_file(path: PathLike) -> tuple[SavedSketch, Position | None]:
     """Return the sketch of a file, and how far it has read its source, if that is known."""
     sketch, values = load_with_position(path)
     position = None if values is None else Position.from_dict(values, str(path))
     return sketch, position
 
 
-def inspect_sketch(path: PathLike) -> dict[str, object]:
-    """Describe a sketch file to its operator, without any key. It is raw data, and not private."""
-    sketch, position = _opened(path)
-    return {
-        "kind": type(sketch).__name__,
-        "identity": sketch.id,
-        "counters": sketch.contents().fields.get("counters"),
-        "key_type": str(sketch.key_type) if sketch.key_type is not None else "none yet",
-        "columns": position.origin.columns.names if position is not None else (),
-        "events": int(sketch.total),
-        "error_bound": _error_bound(sketch),
-        "finished": position is None or position.finished,
-        "size": Path(path).stat().st_size,
-    }
-
-
 def is_oracle(path: PathLike) -> bool:
     """Return whether a file is an oracle; raise if it is no file of hushcount."""
     return read(path).kind == ORACLE
-
-
-def _error_bound(sketch: SavedSketch) -> int | None:
-    """Return how far estimates are off; None if a part of a stream has no estimates."""
-    try:
-        return int(sketch.error_bound)
-    except NotProvedError:
-        return None
