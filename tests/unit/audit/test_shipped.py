@@ -27,6 +27,7 @@ NOT_TIGHT = {
     "keys-sips",
     "count-min-envelope",
     "count-sketch-envelope",
+    "measured-envelope",
     "group",
 }
 
