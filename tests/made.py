@@ -116,6 +116,7 @@ MAKERS = {
     "public-floor": lambda: _top(mechanism="public-floor", max_events=40_000, **SMALL),
     "count-min-envelope": lambda: _top(mechanism="count-min-envelope", max_events=40_000, counters=512),
     "count-sketch-envelope": lambda: _top(mechanism="count-sketch-envelope", max_events=40_000, counters=512),
+    "measured-envelope": lambda: _top(mechanism="measured-envelope", max_events=40_000, counters=512),
     "shards": _shards,
     "key-shards": _key_shards,
     "gaussian": lambda: _merged("gaussian"),

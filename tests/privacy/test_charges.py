@@ -28,7 +28,13 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "accounting.json")
 BUDGET = Budget(0.1, 1e-8)
 PAIR = Charge.pair(Decimal("0.1"), Decimal("1e-8"))
 SIZES = Public(candidates=64, parts=64, max_events=1000, moved=3)
-CURVES = ("gaussian", "correlated", "count-min-envelope", "count-sketch-envelope")  # of their own
+CURVES = (
+    "gaussian",
+    "correlated",
+    "count-min-envelope",
+    "count-sketch-envelope",
+    "measured-envelope",
+)  # of their own
 OTHERS = (*CURVES, *PURE, "sanitise")  # with a domain; with the scheme of a sample
 
 

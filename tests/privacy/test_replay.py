@@ -23,8 +23,7 @@ from hushcount.jobs.leaves import UsersOfNodes
 from hushcount.keys.domains import IntegerRange
 from hushcount.mechanisms.base import Mechanism
 from hushcount.mechanisms.histograms.chosen import RankedCounts, bounds
-from hushcount.mechanisms.linear.calibration import plan_envelope
-from hushcount.mechanisms.linear.envelope import ENVELOPES
+from hushcount.mechanisms.linear.measured import TRACKED, plan_tracked
 from hushcount.mechanisms.registry import EVERY_MECHANISM, MECHANISMS, PURE, prepare
 from hushcount.mechanisms.sampling.schemes import Ppswor
 from hushcount.mechanisms.sampling.sized import WantedSize
@@ -138,8 +137,8 @@ def users_of_nodes(paths, unit):
 
 
 def sketch_for(name):
-    if name in ENVELOPES:
-        plan = plan_envelope(ENVELOPES[name], LONGEST, COUNTERS, BUDGET)
+    if name in TRACKED:
+        plan = plan_tracked(name, LONGEST, COUNTERS, BUDGET)
         return TrackedSketch(plan.kind, COUNTERS, plan.depth, plan.width)
     kinds = {"group": "space-saving", "sample-keys": "exact"}
     return SKETCHES[kinds.get(name) or EVERY_MECHANISM[name].sketch]()

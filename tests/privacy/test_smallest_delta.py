@@ -29,7 +29,7 @@ DELTAS = [1e-121, 1e-200, 1e-280]
 EPSILON = 5.0
 MOVED = 2
 TIGHT = mp.mpf(10) ** -4  # of delta: integer thresholds, and a path of tests, leave some unspent
-ENVELOPES = {"count-min-envelope", "count-sketch-envelope"}
+ENVELOPES = {"count-min-envelope", "count-sketch-envelope", "measured-envelope"}
 WHOLE = 1 << 1400
 
 

@@ -29,6 +29,7 @@ from hushcount.mechanisms.keys.calibration import (
 from hushcount.mechanisms.keys.selection import KeySips, SteeredSelection, WeightedGaussian
 from hushcount.mechanisms.linear.calibration import envelope_of, fingerprint_failure, gaussian_divergence
 from hushcount.mechanisms.linear.envelope import CountMinEnvelope, CountSketchEnvelope
+from hushcount.mechanisms.linear.measured import MeasuredEnvelope
 from hushcount.noise.gaussian import DiscreteGaussian
 from hushcount.noise.tails import any_of
 from hushcount.privacy import Budget
@@ -77,6 +78,7 @@ def epsilons(budget):
         (SteeredSelection, Public(moved=1)),
         (SteeredSelection, Public(moved=100)),
         (CountSketchEnvelope, Public(candidates=64, parts=64, max_events=10**6)),
+        (MeasuredEnvelope, Public(candidates=64, parts=64, max_events=10**6)),
     ],
 )
 def test_a_charge_is_its_own_curve_within_rho(kind, public, rho, delta):

@@ -17,6 +17,7 @@ from hushcount.mechanisms.hierarchy.users import NodeRelease
 from hushcount.mechanisms.linear.calibration import plan_envelope
 from hushcount.mechanisms.linear.cells import CellSizes, NoisyCells
 from hushcount.mechanisms.linear.envelope import ENVELOPES
+from hushcount.mechanisms.linear.measured import MeasuredEnvelope, plan_measured
 from hushcount.mechanisms.registry import EVERY_MECHANISM, MECHANISMS, prepare
 from hushcount.mechanisms.sampling.existing import SanitisedSample
 from hushcount.mechanisms.sampling.sample import PrivateSample, PrivateSampleKeys
@@ -49,7 +50,8 @@ SURE = 0.95
 PATHS = parse_hierarchy("path/2", None)
 DOMAIN = IntegerRange(0, 99_999)
 # Lists of keys, and mechanisms for users that choose their own bound, are not simulated here.
-NAMES = [name for name in EVERY_MECHANISM if not name.startswith(("keys-", "chosen-", "total"))]
+APART = ("keys-", "chosen-", "total", "measured-")  # what is foretold of measured rows is a bound
+NAMES = [name for name in EVERY_MECHANISM if not name.startswith(APART)]
 
 
 @dataclass(frozen=True)
@@ -294,6 +296,19 @@ def test_error_quantiles_are_within_a_tenth(made):
     errors = [abs(one[key] - count) for one in drawn(row, counts) for key in range(KEYS) if key in one]
     foretold = row.forecast.error(SURE, row.floor(counts))
     assert np.quantile(errors, SURE) == pytest.approx(foretold, rel=0.1, abs=1)
+
+
+def test_rows_that_bound_themselves_publish_what_is_foretold_and_more():
+    plan = plan_measured(LENGTH, COUNTERS, BUDGET)
+    public = tracked(plan.kind, plan, np.ones(1, int)).public().within(LENGTH)
+    row = Row(MeasuredEnvelope(BUDGET, public), lambda counts: tracked(plan.kind, plan, counts))
+    count = row.forecast.smallest(SURE, 0.0)
+    found = [
+        most_likely(row.mechanism.release(row.shape([count] * 5), SeededBits(seed))) for seed in range(40)
+    ]
+    assert [sum(key in one for key in range(5)) for one in found] == [5] * 40
+    less = row.mechanism.release(row.shape([count * 2 // 3] * 5), SeededBits(1))
+    assert len(less) == 5
 
 
 def test_every_row_of_the_registry_has_a_forecast_of_its_own():

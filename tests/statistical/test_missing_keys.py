@@ -7,9 +7,11 @@ from scipy.stats import binom
 from tests.seeded_bits import SeededBits
 from tests.statistical.test_noise import FALSE_ALARM
 
+import hushcount as hc
 from hushcount.keys.domains import IntegerRange
 from hushcount.mechanisms.registry import prepare
 from hushcount.privacy import USER, Budget
+from hushcount.releases.accuracy import threshold_of
 from hushcount.shapes import FloorCounters, Histogram, KeyShards, LimitedKeys, Shards
 
 BUDGET, MANY, FLOOR, RUNS = Budget(1.0, 1e-4), 300, 10, 150
@@ -75,6 +77,46 @@ def test_missing_keys_are_as_rare_as_is_said(name):
     assert (
         name in ("shards", "apart", "floor", "key-shards") or early.max() / RUNS > 0.05
     )  # it is no idle bound
+
+
+ENVELOPES = ("count-min-envelope", "count-sketch-envelope")
+STREAM, ROWS, KEPT = 20_000, 60, 100  # events, releases, counters
+
+
+@pytest.mark.parametrize("name", ENVELOPES)
+def test_envelopes_publish_what_they_call_reliable(name):
+    """Keys that have just what is called reliable; what is published half of the time would not do."""
+    size = {"max_events": STREAM, "epsilon": 1.0, "delta": 1e-6, "mechanism": name}
+    empty = hc.release(hc.tracked_sketch(KEPT, **size), **size)
+    half = threshold_of(empty)
+    for count, reliable in ((empty.accuracy().published_from, True), (half, False)):
+        missing, together, keys = 0, 0, STREAM // count
+        for seed in range(ROWS):
+            sketch = hc.tracked_sketch(KEPT, **size)
+            sketch.update(np.repeat(np.arange(keys), count))
+            release = hc.release(sketch, **size, bits=SeededBits(seed))
+            missing += keys - len(release)
+            together += count > release.accuracy().unpublished_at_most and len(release) < keys
+        share = binom.sf(missing - 1, keys * ROWS, 0.05)
+        assert share > FALSE_ALARM if reliable else share < FALSE_ALARM
+        assert binom.sf(together - 1, ROWS, 0.05) > FALSE_ALARM
+
+
+def test_measured_envelopes_publish_what_they_call_reliable():
+    """The count is that of a first release; each release says for itself what is reliable."""
+    size = {"max_events": STREAM, "epsilon": 1.0, "delta": 1e-6, "mechanism": "measured-envelope"}
+    wrong, together, keys, count = 0, 0, 20, 0
+    for seed in range(2 * ROWS):
+        sketch = hc.tracked_sketch(KEPT, **size)
+        sketch.update(np.repeat(np.arange(keys), count))
+        sketch.update(np.arange(STREAM // 2) + 10**6)
+        release = hc.release(sketch, **size, bits=SeededBits(seed))
+        accuracy, missing = release.accuracy(), keys - int((release.keys["key"].to_numpy() < 10**6).sum())
+        wrong += missing if count and count >= accuracy.published_from else 0
+        together += bool(missing) and count > accuracy.unpublished_at_most
+        count = count or accuracy.published_from
+    assert binom.sf(wrong - 1, keys * 2 * ROWS, 0.05) > FALSE_ALARM
+    assert binom.sf(together - 1, 2 * ROWS, 0.05) > FALSE_ALARM
 
 
 def test_the_bound_of_a_cut_table_is_for_what_it_does_not_show():

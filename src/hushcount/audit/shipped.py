@@ -31,6 +31,7 @@ from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometr
 from hushcount.mechanisms.keys.selection import KeySelection
 from hushcount.mechanisms.linear.cells import NoisyCells
 from hushcount.mechanisms.linear.envelope import CountMinEnvelope, CountSketchEnvelope
+from hushcount.mechanisms.linear.measured import MeasuredEnvelope
 from hushcount.mechanisms.registry import EVERY_MECHANISM, PURE
 from hushcount.mechanisms.sampling.schemes import Ppswor
 from hushcount.mechanisms.sampling.sized import SizedSample, WantedSize
@@ -167,7 +168,7 @@ def _cells(mechanism: NoisyCells) -> Iterator[Spent]:
     yield from cases.cells(users.noise("count-min", DEPTH, 1), changed, epsilon)
 
 
-def _envelope(mechanism: CountMinEnvelope | CountSketchEnvelope) -> Iterator[Spent]:
+def _envelope(mechanism: CountMinEnvelope | CountSketchEnvelope | MeasuredEnvelope) -> Iterator[Spent]:
     """Events of weight 1, and those of a larger weight with the noise for it."""
     counters, events = mechanism.public.parts or 1, mechanism.public.max_events or 1
     heavier = type(mechanism)(mechanism.budget, replace(mechanism.public, unit=HEAVY))
@@ -282,6 +283,7 @@ CASES: dict[str, tuple[tuple[object, ...], Cases]] = {
     "noisy-cells": ((Public(),), _cells),
     "count-min-envelope": ((SKETCH,), _envelope),
     "count-sketch-envelope": ((SKETCH,), _envelope),
+    "measured-envelope": ((SKETCH,), _envelope),
     "hierarchy-offline": ((TREE,), _path),
     "hierarchy-streaming": ((TREE,), trees.levels),
     "hierarchy-known": ((replace(TREE, moved=MOVED, candidates=100),), trees.every_node),

@@ -12,8 +12,7 @@ from hushcount.errors import ParameterError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.choices import KINDS
 from hushcount.jobs.trust.share import check_share
-from hushcount.mechanisms.linear.calibration import plan_envelope
-from hushcount.mechanisms.linear.envelope import ENVELOPES
+from hushcount.mechanisms.linear.measured import TRACKED, plan_tracked
 from hushcount.mechanisms.registry import MECHANISMS
 from hushcount.mechanisms.total import SHARE
 from hushcount.noise.lattice import typed
@@ -171,14 +170,13 @@ class ReleaseSettings(Settings):
 
     def sketch(self, counters: int, max_weight: int = 1) -> Sketch:
         """Return an empty sketch of the kind that the mechanism is proved for, as large as it needs."""
-        if self.mechanism not in ENVELOPES:
+        if self.mechanism not in TRACKED:
             return new_sketch(kind_for(self.mechanism), counters)
         if self.max_events is None:
             raise ParameterError(f"{self.mechanism} needs max_events, a public bound, got None.")
-        kind = ENVELOPES[self.mechanism]
         counters = check_count("counters", counters, least=2)
-        plan = plan_envelope(kind, self.max_events, counters, self.budget, max_weight)
-        return TrackedSketch(kind, counters, plan.depth, plan.width, max_weight)
+        plan = plan_tracked(self.mechanism, self.max_events, counters, self.budget, max_weight)
+        return TrackedSketch(plan.kind, counters, plan.depth, plan.width, max_weight)
 
     def published(self, whole: Release, origin: Origin, notes: Iterable[str] = ()) -> Release:
         """Return a release with its keys as columns and its notes."""

@@ -21,7 +21,7 @@ from hushcount.jobs.trust.share import share_counters
 from hushcount.jobs.users import UserSettings, chosen_ask, exact_events, plan_users
 from hushcount.keys.memory import Data
 from hushcount.keys.plain import MAX_KEY_BYTES
-from hushcount.mechanisms.linear.envelope import ENVELOPES
+from hushcount.mechanisms.linear.measured import TRACKED
 from hushcount.privacy import check_count
 from hushcount.releases.release import Release
 
@@ -246,7 +246,7 @@ def top_job(
             request.check_single("sketches of shards")
             return shards_job(request, partitioning or Partitioning(user=users.user), asked, running)
         users = replace(users, exact=users.exact or users.user is None)
-    takes = users.exact or users.user is not None or settings.mechanism in ENVELOPES
+    takes = users.exact or users.user is not None or settings.mechanism in TRACKED
     request.check_weight(takes, "Take exact=True or an error envelope, or publish an oracle.")
     beside = (settings.domain,) if isinstance(settings.domain, str | os.PathLike) else ()
     settings = settings.with_domain(request.key_type)

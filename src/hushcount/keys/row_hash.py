@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 COUNT_MIN = "count-min"
 COUNT_SKETCH = "count-sketch"
+KEYED = "keyed-count-sketch"  # CountSketch whose rows stand in for random functions, and count slower
 KINDS = (COUNT_MIN, COUNT_SKETCH)
 LARGEST_DEPTH = 1024
 LARGEST_WIDTH = 1 << 26
@@ -35,7 +36,7 @@ _PRIME = np.uint64((1 << 61) - 1)
 
 @dataclass(frozen=True)
 class RowHash:
-    """Pairwise independent hashes, one for each row, from one secret or shared key.
+    """Pairwise independent hashes, one for each row, from one secret or shared key; or SipHash, if keyed.
 
     Count-Min reads log2(width) bits of a hash as the place of a cell; CountSketch reads one more as a sign.
     """
@@ -46,7 +47,7 @@ class RowHash:
     key: bytes
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        if self.kind not in (*KINDS, KEYED):
             raise ParameterError(f"kind must be one of {', '.join(KINDS)}, got {self.kind}.")
         check_count("depth", self.depth, most=LARGEST_DEPTH)
         width = check_count("width", self.width, least=2)
@@ -56,7 +57,7 @@ class RowHash:
     @property
     def signed(self) -> bool:
         """Whether cells are sums with signs."""
-        return self.kind == COUNT_SKETCH
+        return self.kind != COUNT_MIN
 
     @property
     def id(self) -> str:
@@ -69,11 +70,14 @@ class RowHash:
 
     def hashes(self, keys: Keys) -> Words:
         """Return the hash of every key in every row: depth x keys."""
-        from hushcount.compiled._kernels import row_hash
+        from hushcount.compiled._kernels import row_hash, siphash
 
+        keyed = self.kind == KEYED
         if isinstance(keys, ByteKeys):
-            return np.asarray(row_hash.hash_prints(self.rows, self.fingerprints(keys)))
-        return np.asarray(row_hash.hash_words(self.rows, keys))
+            by_prints = siphash.keyed_prints if keyed else row_hash.hash_prints
+            return np.asarray(by_prints(self.rows, self.fingerprints(keys)))
+        by_words = siphash.keyed_words if keyed else row_hash.hash_words
+        return np.asarray(by_words(self.rows, keys))
 
     def places(self, hashes: Words) -> Counts:
         """Return the places of the cells of hashes, counted through all rows."""

@@ -43,8 +43,8 @@ Block: TypeAlias = "tuple[pa.Array, Counts]"
 
 NOT_GAUSSIAN = (
     "rho is for Gaussian noise, and {} has none; it needs epsilon, with delta. Gaussian noise is that of"
-    " counts and keys of users (max_keys given with user), of trees, count-sketch oracles and"
-    " count-sketch-envelope."
+    " counts and keys of users (max_keys given with user), of trees, count-sketch oracles,"
+    " count-sketch-envelope and measured-envelope."
 )
 LENGTH_OF_WEIGHTS = "additions and deletions", "additions and deletions, each as often as it weighs"
 HEAVIEST = "one event has a weight of at most max_weight"

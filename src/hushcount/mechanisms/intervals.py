@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats, Mask
+from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.noise import tails
 from hushcount.noise.lattice import smallest_integer
 
@@ -137,6 +138,22 @@ class EstimateError(KeyIntervals):
     def log_tail(self, m: Counts) -> Floats:
         """Return log P[noise of one count >= m]."""
         return self.noise.log_tail(m)
+
+    def mean_squared_error(self, confidence: float) -> float | None:
+        """Return a bound on the mean squared error of every key; None if nothing bounds what was left out.
+
+        Lebeda and Tětek 2023, Theorem 14; proof: docs/proofs/intervals.md, section 5.
+        """
+        if self.left_out is None or self.threshold is None:
+            return None
+        tail, lost = self._tail, max(self.left_out, self.added)
+        least = max(self.least or 0, 0)
+        known = KeyForecast(self.threshold, tail, tail, above_floor=True, lowered=True, least_value=least)
+        return known.mean_squared_error(lost)
+
+    def _tail(self, m: Counts) -> Floats:
+        """Return P[noise of one count >= m]."""
+        return np.exp(self.log_tail(m))
 
     def sentences(self, confidence: float) -> tuple[str, ...]:
         """Say what the bounds are made of."""

@@ -30,6 +30,7 @@ _TABLES = {
     "public-floor": "hushcount.mechanisms.histograms.truncated_geometric:PublicFloorRelease",
     "count-min-envelope": "hushcount.mechanisms.linear.envelope:CountMinEnvelope",
     "count-sketch-envelope": "hushcount.mechanisms.linear.envelope:CountSketchEnvelope",
+    "measured-envelope": "hushcount.mechanisms.linear.measured:MeasuredEnvelope",
     "shards": "hushcount.mechanisms.counters.shards:ShardRelease",
     "key-shards": "hushcount.mechanisms.counters.key_shards:KeyShardRelease",
     "gaussian": "hushcount.mechanisms.histograms.gaussian:GaussianSparseHistogram",
@@ -84,7 +85,7 @@ WAYS_OUT: dict[type[Shape], str] = {
     shapes.NodeCounts: "a hierarchy needs a threshold, so publish it with hc.tree",
     KnownNodeCounts: "a hierarchy needs a threshold, so publish it with hc.tree",
     BottomKeys: NO_BOTTOM_K,
-    shapes.TrackedCells: "name count-min-envelope or count-sketch-envelope",
+    shapes.TrackedCells: "name measured-envelope, count-min-envelope or count-sketch-envelope",
 }
 
 

@@ -107,6 +107,15 @@ class WithholdingError(Protocol):
 
 
 @runtime_checkable
+class SquaredError(Protocol):
+    """An error model that bounds the mean squared error of every key, 0 standing for what is missing."""
+
+    def mean_squared_error(self, confidence: float) -> float | None:
+        """Return that bound; None if no public number gives one."""
+        ...
+
+
+@runtime_checkable
 class MissingError(Protocol):
     """An error model in which a key may be missing for other reasons than its own noise."""
 
@@ -146,7 +155,8 @@ class Accuracy:
     table these widths are found from a count of `full_from` on: smaller ones, close to the threshold, have a
     lower end that is further down. A key with a true count of `published_from` or more is published with
     this probability, and no key that is missing in the table has more than `unpublished_at_most`, all of
-    them at once. None stands for a bound that no public number gives.
+    them at once. `mean_squared_error` bounds the expected square of the error of every key, if the count of
+    one that is not in the table is taken as 0. None stands for a bound that no public number gives.
     """
 
     confidence: float
@@ -158,10 +168,11 @@ class Accuracy:
     full_from: int | None = None
     published_from: int | None = None
     unpublished_at_most: int | None = None
+    mean_squared_error: float | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the bounds as plain values for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        """Return the bounds as plain values for JSON, but for the mean squared error, no whole number."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "mean_squared_error"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +261,6 @@ def smallest_reliable(release: Release, probability: float) -> int | None:
         return error.found_from(probability)
     if least is None:
         return _first_count(error.distribution, probability) if isinstance(error, SanitisedError) else None
-    if isinstance(error, WithholdingError):
-        return least
     if isinstance(error, MissingError):
         return max(least + error.missing(1 - probability, 1), 1)
     # A two-sided interval fails on either side with half of 1 - confidence, so a key of this count has a

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from hushcount.releases.accuracy import MissingError, RowErrorModel, WithholdingError, hidden
+from hushcount.releases.accuracy import MissingError, RowErrorModel, hidden
 
 if TYPE_CHECKING:
     from hushcount.releases.release import Release
@@ -101,7 +101,7 @@ def unpublished_at_most(release: Release, confidence: float) -> int | None:
     Proof: docs/proofs/intervals.md, section 5.
     """
     error, most = release.error, _largest_missing(release)
-    if isinstance(error, RowErrorModel | WithholdingError) or most is None:
+    if isinstance(error, RowErrorModel) or most is None:
         return None
     if isinstance(error, MissingError):
         return most + error.missing(1 - confidence, int(release.guarantee.parameters["candidates"]))

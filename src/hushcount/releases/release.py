@@ -18,6 +18,7 @@ from hushcount.releases.accuracy import (
     FindingError,
     FullFromError,
     RowErrorModel,
+    SquaredError,
     TogetherError,
     bounds_together,
     row_bounds,
@@ -203,7 +204,11 @@ class Release(Published):
         full = self.error.full_from(checked) if isinstance(self.error, FullFromError) else None
         meaning = (self.counted.meaning,) if self.counted.meaning else ()
         said = (*meaning, *sentences, *self._reliably(checked, missing, published_from))
-        return Accuracy(checked, *interval, together[0], together[1], said, full, published_from, missing)
+        squared = None
+        if self.whole and isinstance(self.error, SquaredError):
+            squared = self.error.mean_squared_error(checked)
+        stated = (said, full, published_from, missing, squared)
+        return Accuracy(checked, *interval, together[0], together[1], *stated)
 
     def _reliably(self, confidence: float, missing: int | None, count: int | None) -> tuple[str, ...]:
         """Return the sentences on which counts are published reliably, and on what is missing, if known."""

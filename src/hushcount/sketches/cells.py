@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from hushcount.sketches.held import array_of, need
 from hushcount.sketches.several import several
 from hushcount.sketches.table import looked_up
 
+Update = Callable[..., None]  # a kernel: cells, rows, keys, weights
 LARGEST_WEIGHT = (1 << 31) - 1
 # Two cells of this size can be added without running over 64 bits.
 LARGEST_CELL = (1 << 62) - 1
@@ -274,16 +276,21 @@ class LinearSketch(BufferedSketch[PreparedKeys]):
         if self._key_type is not None:
             to_kernel(pa.array([], self._key_type), self._key_type)
 
-    def _apply(self, batch: PreparedKeys, weights: Counts | None) -> None:
-        """Add weights to the cells of keys, whatever comes of it."""
+    def _updates(self) -> tuple[Update, Update]:
+        """Return the kernels that add words, and fingerprints."""
         from hushcount.sketches._kernels import linear
 
+        return linear.update_words, linear.update_prints
+
+    def _apply(self, batch: PreparedKeys, weights: Counts | None) -> None:
+        """Add weights to the cells of keys, whatever comes of it."""
+        update_words, update_prints = self._updates()
         done = 0
         for some in batch.batches:
             own = NO_WEIGHTS if weights is None else weights[done : done + len(some)]
             if isinstance(some, ByteKeys):
-                linear.update_prints(self.cells, self.hashing.rows, self.hashing.fingerprints(some), own)
+                update_prints(self.cells, self.hashing.rows, self.hashing.fingerprints(some), own)
             else:
-                linear.update_words(self.cells, self.hashing.rows, some, own)
+                update_words(self.cells, self.hashing.rows, some, own)
             done += len(some)
         self._total += done if weights is None else int(weights.sum())

@@ -16,11 +16,18 @@ from hushcount.compiled.arrays import Words
 from hushcount.files.container import Contents
 from hushcount.keys.arrays import from_kernel
 from hushcount.keys.memory import Data, key_arrays
-from hushcount.keys.row_hash import COUNT_MIN, COUNT_SKETCH, RowHash, at_least_half, key_of
+from hushcount.keys.row_hash import (
+    COUNT_MIN,
+    COUNT_SKETCH,
+    KEYED,
+    RowHash,
+    at_least_half,
+    key_of,
+)
 from hushcount.privacy import EVENT, PrivacyUnit
 from hushcount.shapes import Public, TrackedCells
 from hushcount.sketches.base import SavedSketch, alone
-from hushcount.sketches.cells import LinearSketch
+from hushcount.sketches.cells import LinearSketch, Update
 from hushcount.sketches.counters import SpaceSaving
 from hushcount.sketches.held import need
 from hushcount.sketches.several import several, whole_sum
@@ -105,7 +112,29 @@ class CountSketch(SizedCells):
         return 2 * at_least_half(self.depth, SIDE)
 
 
-LINEAR: dict[str, type[LinearSketch]] = {each.kind: each for each in (CountMin, CountSketch)}
+class KeyedCountSketch(CountSketch):
+    """CountSketch whose rows are hashed by SipHash with a key each, in place of random functions.
+
+    What its noisy rows show of other keys can then be read off them (mechanisms/linear/measured.py).
+
+    Parameters
+    ----------
+    depth, width, seed, max_weight, partial
+        As for `CountMin`.
+    """
+
+    kind = KEYED
+
+    def _updates(self) -> tuple[Update, Update]:
+        """Return the kernels that add words, and fingerprints."""
+        from hushcount.sketches._kernels import linear
+
+        return linear.update_keyed_words, linear.update_keyed_prints
+
+
+LINEAR: dict[str, type[LinearSketch]] = {
+    each.kind: each for each in (CountMin, CountSketch, KeyedCountSketch)
+}
 
 
 class TrackedSketch(SavedSketch):
@@ -117,7 +146,7 @@ class TrackedSketch(SavedSketch):
 
     Parameters
     ----------
-    kind : "count-min" or "count-sketch"
+    kind : "count-min", "count-sketch" or "keyed-count-sketch"
         Which cells to keep.
     counters : int
         The number of keys that are tracked.

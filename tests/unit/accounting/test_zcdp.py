@@ -12,8 +12,8 @@ from hushcount.errors import ParameterError
 
 WAY_OUT = (
     "rho is for Gaussian noise, and {} has none; it needs epsilon, with delta. Gaussian noise is that of"
-    " counts and keys of users (max_keys given with user), of trees, count-sketch oracles and"
-    " count-sketch-envelope."
+    " counts and keys of users (max_keys given with user), of trees, count-sketch oracles,"
+    " count-sketch-envelope and measured-envelope."
 )
 BUDGET = {"rho": 0.1, "delta": 1e-6}
 
@@ -219,8 +219,8 @@ def test_the_commands_take_rho(tmp_path, capfd):
     error = json.loads(capfd.readouterr().err)["error"]["message"]
     assert error == (
         "--rho is for Gaussian noise, and floor has none; it needs --epsilon, with delta. Gaussian noise is"
-        " that of counts and keys of users (--max-keys given with --user), of trees, count-sketch oracles and"
-        " count-sketch-envelope."
+        " that of counts and keys of users (--max-keys given with --user), of trees, count-sketch oracles,"
+        " count-sketch-envelope and measured-envelope."
     )
     assert main(["top", str(path), *common]) == 2
     error = json.loads(capfd.readouterr().err)["error"]["message"]

@@ -28,6 +28,7 @@ NOT_TIGHT = {
     "keys-sips",
     "count-min-envelope",
     "count-sketch-envelope",
+    "measured-envelope",
     "group",
 }
 

@@ -28,8 +28,8 @@ SHARDED = Shards((FLOORED, FLOORED))
 SHAPES = {FloorCounters: FLOORED, Histogram: EXACT, ManyKeys: MANY, LimitedKeys: LIMITED, Shards: SHARDED}
 NAMES = (
     "floor, pmg, pmg-paper, pmg-standard, chan, dpss, laplace-threshold, truncated-geometric, public-floor,"
-    " count-min-envelope, count-sketch-envelope, shards, key-shards, gaussian, correlated, laplace, reduced,"
-    " pure, pure-bounded, pure-shards, sanitise"
+    " count-min-envelope, count-sketch-envelope, measured-envelope, shards, key-shards, gaussian, correlated,"
+    " laplace, reduced, pure, pure-bounded, pure-shards, sanitise"
 )
 PURE = ("pure", "pure-bounded", "pure-shards")
 RELEASED = [name for name in MECHANISMS if MECHANISMS[name].accepts[0] in SHAPES]

@@ -199,6 +199,47 @@ def test_the_mean_squared_error_is_bounded_and_below_theorem_14(name, share, los
         assert bound <= share * printed
 
 
+@pytest.mark.parametrize("name", ["pmg", "pmg-paper", "chan", "laplace-threshold"])
+def test_accuracy_states_the_mean_squared_error(name):
+    """With a public length: that of the forecast, at the largest floor of so many events."""
+    keys, counts = pa.array(["a"]), np.array([900])
+    shape = FloorCounters(keys, counts, 0, 64, 65)
+    shape = Histogram(keys, counts) if name == "laplace-threshold" else shape
+    public = shape.public().within(6500)
+    mechanism = prepare(name, Budget(1.0, 1e-6), public)
+    release = mechanism.release(shape, SeededBits(1))
+    lost = 0 if name == "laplace-threshold" else max(release.error.left_out, release.error.added)
+    stated = release.accuracy().mean_squared_error
+    assert stated == pytest.approx(mechanism.forecast().mean_squared_error(lost), rel=1e-9)
+    assert release.limit(1).accuracy().mean_squared_error is None
+    assert "mean_squared_error" not in release.accuracy().to_dict()
+    if name in ("pmg", "pmg-paper"):
+        assert stated <= 3 * (1 + 2 + 2 * math.log(3e6) + lost) ** 2  # as printed
+        without = prepare(name, Budget(1.0, 1e-6), shape.public()).release(shape, SeededBits(1))
+        assert without.accuracy().mean_squared_error is None
+
+
+@pytest.mark.parametrize("name", ["floor", "truncated-geometric", "public-floor"])
+def test_the_stated_mean_squared_error_holds(name):
+    """Of keys of every height, whose floor was added to them or left out of them."""
+    most, floor = 60, 10
+    counts = np.arange(most) + (0 if name == "truncated-geometric" else floor)
+    shape = FloorCounters(pa.array(np.arange(most)), counts, floor, most, most + 1)
+    shape = Histogram(pa.array(np.arange(1, most)), counts[1:]) if name == "truncated-geometric" else shape
+    mechanism = prepare(name, Budget(1.0, 1e-3), shape.public().within(floor * (most + 1)))
+    squares, bounds, runs = np.zeros(most), [], 400
+    for seed in range(runs):
+        release = mechanism.release(shape, SeededBits(seed))
+        estimates = np.zeros(most)
+        estimates[release.keys["key"].to_numpy()] = release.counts.to_numpy()
+        worst = np.maximum(
+            abs(estimates - counts), abs(estimates - counts + floor)
+        )  # true: with it, or without
+        squares += (abs(estimates - counts) if name == "truncated-geometric" else worst) ** 2
+        bounds.append(release.accuracy().mean_squared_error)
+    assert 0.1 * np.mean(bounds) < (squares / runs).max() < np.mean(bounds)
+
+
 def test_lists_of_keys_have_no_squared_error():
     with pytest.raises(ParameterError, match="Only keys are published, without counts"):
         KeyForecast(5, lambda m: m * 0.0, None).mean_squared_error(0)

@@ -6,7 +6,8 @@ from typing import cast
 
 from hushcount.errors import ParameterError
 from hushcount.jobs.settings import ReleaseSettings
-from hushcount.mechanisms.linear.envelope import ENVELOPES, CountMinEnvelope
+from hushcount.mechanisms.linear.envelope import CountMinEnvelope
+from hushcount.mechanisms.linear.measured import TRACKED
 from hushcount.privacy import check_count
 from hushcount.sketches.linear import TrackedSketch
 
@@ -35,9 +36,9 @@ def tracked_sketch(
     delta, epsilon : float
         The budget of the release.
     rho : float, optional
-        In place of epsilon, for "count-sketch-envelope": the budget in zero-concentrated differential
+        In place of epsilon, for all but "count-min-envelope": the budget in zero-concentrated differential
         privacy.
-    mechanism : {"count-min-envelope", "count-sketch-envelope"}
+    mechanism : {"count-min-envelope", "count-sketch-envelope", "measured-envelope"}
         How the sketch will be released.
     max_weight : int
         The most that one event may weigh, up or down; noise grows with it, and `max_events` is then a bound
@@ -63,8 +64,8 @@ def tracked_sketch(
     >>> hc.release(sketch, mechanism="count-min-envelope", **size).table["key"].to_pylist()
     ['tea']
     """
-    if mechanism not in ENVELOPES:
-        raise ParameterError(f"mechanism must be one of {', '.join(ENVELOPES)}, got {mechanism}.")
+    if mechanism not in TRACKED:
+        raise ParameterError(f"mechanism must be one of {', '.join(TRACKED)}, got {mechanism}.")
     settings = ReleaseSettings(
         epsilon=epsilon, rho=rho, delta=delta, mechanism=mechanism, max_events=max_events
     )

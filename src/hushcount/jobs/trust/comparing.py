@@ -21,7 +21,7 @@ from hushcount.releases.tree import TreeRelease
 from hushcount.releases.views.report_facts import ENTRY
 
 Model = Mapping[str, Plain]
-DRAWN = ("floor", "floors", "domain")  # of an error model: noisy, or a list of keys that the file names only
+DRAWN = ("floor", "floors", "measured", "domain")  # noisy, or a list of keys that the file names only
 RELATIVE = 1e-6  # difference of numbers with a fraction, which machines may round differently
 
 

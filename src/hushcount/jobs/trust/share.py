@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.linear.calibration import LARGEST_WIDTH
-from hushcount.mechanisms.linear.envelope import ENVELOPES
+from hushcount.mechanisms.linear.measured import TRACKED
 from hushcount.mechanisms.registry import MECHANISMS, prepare
 from hushcount.mechanisms.total import rest_of
 from hushcount.noise.lattice import typed
@@ -96,7 +96,7 @@ def share_counters(settings: ReleaseSettings, share: float) -> int:
 def plan_share(settings: ReleaseSettings, share: float, events: int) -> SharePlan:
     """Return the plan for a share of so many events at this budget, or raise if no counters suffice."""
     wanted = math.floor(typed(share) * events) + 1
-    most = LARGEST_WIDTH if settings.mechanism in ENVELOPES else MOST_COUNTERS
+    most = LARGEST_WIDTH if settings.mechanism in TRACKED else MOST_COUNTERS
     low, high = 1, min(max(math.ceil(1 / typed(share)), 2), most)
     while (reached := _reliable(settings, high, events)) > wanted:
         if high >= most:
@@ -105,7 +105,7 @@ def plan_share(settings: ReleaseSettings, share: float, events: int) -> SharePla
                 f" and only keys with at least {reached:,} events are published reliably."
             )
         low, high = high, min(2 * high, most)
-    step = high - low if settings.mechanism in ENVELOPES else 1  # each size of cells takes a while to plan
+    step = high - low if settings.mechanism in TRACKED else 1  # each size of cells takes a while to plan
     while high - low > step:
         middle = (low + high) // 2
         low, high = (low, middle) if _reliable(settings, middle, events) <= wanted else (middle, high)
@@ -126,7 +126,7 @@ def _reliable(settings: ReleaseSettings, counters: int, events: int) -> int:
 
 def _forecast(settings: ReleaseSettings, counters: int) -> KeyForecast:
     """Return what the mechanism would publish with so many counters, without making a sketch of them."""
-    if settings.mechanism in ENVELOPES:
+    if settings.mechanism in TRACKED:
         public = Public(parts=counters, shape=TrackedCells)
     else:
         public = settings.sketch(2).public()

@@ -129,6 +129,15 @@ class FloorError(KeyIntervals):
 
         return smallest_integer(holds)
 
+    def mean_squared_error(self, confidence: float) -> float | None:
+        """Return a bound on the mean squared error of every key, by a floor that holds with `confidence`."""
+        if self.threshold is None:
+            return None
+        deciding = partial(tails.difference_tail, float(self.noise.epsilon))
+        floor = max(self.floor + self.noise.least_tail(1 - confidence) - 1, 0)
+        known = KeyForecast(self.threshold, deciding, self.noise.tail, above_floor=True)
+        return known.mean_squared_error(floor)
+
     def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts]:
         """Return the ends of published rows, the lower ones given that they lie above the noisy floor."""
         below, above = self.interval(confidence)

@@ -53,6 +53,11 @@ class TruncatedGeometricNoise:
         """P(K < k) for k = 0..n as floats."""
         return np.array([mass / (1 << self.width) for mass in self.masses])
 
+    def tail(self, m: Counts) -> Floats:
+        """Return P[centre - K >= m] = P[K < centre - m + 1]."""
+        below = self.cumulative()
+        return below[np.clip(self.centre - m + 1, 0, len(below) - 1)]
+
     def quantiles(self, failure: float) -> tuple[int, int]:
         """Return (low, high) with P(K < low) <= failure / 2 and P(K > high) <= failure / 2."""
         half = math.floor(failure / 2 * 2.0**53) << (self.width - 53)

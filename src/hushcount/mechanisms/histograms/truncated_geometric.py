@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from hushcount.compiled.arrays import Counts, Floats
+from hushcount.compiled.arrays import Counts
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import UNIT_UPDATES, Block, Claim, Mechanism, ShapeT, joined, keep
 from hushcount.mechanisms.forecast import KeyForecast
@@ -45,13 +43,8 @@ class _Subtracting(Mechanism[ShapeT, Release]):
 
     def forecast(self) -> KeyForecast:
         """Return which counts will keep at least 1."""
-        below, centre = self.noise.cumulative(), self.noise.centre
-
-        def tail(m: Counts) -> Floats:
-            """Return P[centre - K >= m] = P[K < centre - m + 1]."""
-            return below[np.clip(centre - m + 1, 0, len(below) - 1)]
-
-        return KeyForecast(1 + centre + self.floor, tail, tail)
+        tail = self.noise.tail
+        return KeyForecast(1 + self.noise.centre + self.floor, tail, tail)
 
     def subtracted(self, above: Iterable[Block], unit: PrivacyUnit, bits: Bits) -> Release:
         """Publish each key that keeps at least 1 of what it has above the floor."""
@@ -239,6 +232,12 @@ class TruncatedGeometricError:
         left = self.values(counts)
         lower = self.noise.selection().lower(left, left + low, (1 - confidence) / 2, 1)
         return lower + (self.offset - self._sketch), counts + self.interval(confidence)[1]
+
+    def mean_squared_error(self, confidence: float) -> float:
+        """Return a bound on the mean squared error of every key; the noise is bounded."""
+        tail = self.noise.tail
+        known = KeyForecast(1 + self.noise.centre, tail, tail, above_floor=True)
+        return known.mean_squared_error(self.offset)
 
     def full_from(self, confidence: float) -> int:
         """Return the smallest count from which on the lower end is that of a key chosen beforehand."""

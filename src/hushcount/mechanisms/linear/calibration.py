@@ -16,7 +16,7 @@ import numpy as np
 from hushcount.accounting.zcdp import first_raised, zcdp_sigma
 from hushcount.compiled.arrays import Counts, Floats
 from hushcount.errors import ParameterError
-from hushcount.keys.row_hash import COUNT_MIN, LONGEST_KEY, at_least_half
+from hushcount.keys.row_hash import COUNT_MIN, KEYED, LONGEST_KEY, at_least_half
 from hushcount.mechanisms.base import NOT_GAUSSIAN
 from hushcount.noise.gaussian import DiscreteGaussian, Distribution
 from hushcount.noise.laplace import DiscreteLaplace
@@ -139,10 +139,9 @@ def plan_envelope(kind: str, max_events: int, counters: int, budget: Budget, max
 
     With weights of at most `max_weight`, `max_events` bounds the sum of all, whatever their signs.
     """
-    width = min(max(1 << (counters - 1).bit_length(), 256), LARGEST_WIDTH)
-    plans = []
-    for depth in _depths(kind):
-        beta, cell = _cells((kind, depth, max_weight), max_events, budget)
+    width, plans = width_of(counters), []
+    for depth in depths(kind):
+        beta, cell = cells_of((kind, depth, max_weight), max_events, budget)
         if row_failure(kind, depth, beta / max_events) > LEAST_ROW:
             size = kind, depth, width
             plans.append(envelope_of(size, (max_events, counters), beta, cell, max_weight))
@@ -150,7 +149,12 @@ def plan_envelope(kind: str, max_events: int, counters: int, budget: Budget, max
     return next(plan for plan in plans if plan.reach <= NEAR * least)
 
 
-def _cells(changed: tuple[str, int, int], max_events: int, budget: Budget) -> tuple[float, Distribution]:
+def width_of(counters: int) -> int:
+    """Return the number of cells in a row: as many as counters, and a power of two."""
+    return min(max(1 << (counters - 1).bit_length(), 256), LARGEST_WIDTH)
+
+
+def cells_of(changed: tuple[str, int, int], max_events: int, budget: Budget) -> tuple[float, Distribution]:
     """Return beta, and the noise of a cell: Gaussian noise takes half of delta, or what its rho leaves.
 
     `changed` are the kind, the number of rows, and the most that one event changes a cell of each by.
@@ -158,7 +162,10 @@ def _cells(changed: tuple[str, int, int], max_events: int, budget: Budget) -> tu
     kind, depth, weight = changed
     if budget.rho is None:
         spent = 0.0 if kind == COUNT_MIN else budget.delta / 2
-        beta = envelope_beta(max_events, budget.epsilon, budget.delta - spent)
+        if kind == KEYED:  # the bound by the charge: docs/proofs/linear/measured.md, section 3
+            beta = _above(budget.delta - spent - fingerprint_failure(max_events), max_events)
+        else:
+            beta = envelope_beta(max_events, budget.epsilon, budget.delta - spent)
         return beta, cell_noise(kind, depth, weight, budget.epsilon, spent)
     if kind == COUNT_MIN:
         raise ParameterError(NOT_GAUSSIAN.format("count-min-envelope"))
@@ -240,7 +247,7 @@ def _bounds(mass: float, row: float, split: float, cell: Distribution) -> tuple[
     return math.ceil(mass / colliding) - 1, cell.least_tail(noisy * (1 - SAFETY)) - 1
 
 
-def _depths(kind: str) -> Iterator[int]:
+def depths(kind: str) -> Iterator[int]:
     """Yield depths worth trying, dense where they are small; odd for a median."""
     depth = 1
     while depth <= DEEPEST:

@@ -51,7 +51,11 @@ class _ErrorEnvelope(Mechanism[TrackedCells, Release]):
         """Set the size of the sketch and the threshold."""
         self.longest, counters = self.needed("max_events"), self.needed("parts")
         self.asked = (self.kind, self.longest, counters, self.budget, self.public.unit.weight)
-        self.plan = plan_envelope(*self.asked)
+        self.plan = self.planned()
+
+    def planned(self) -> Envelope:
+        """Return the size of the sketch and its threshold."""
+        return plan_envelope(*self.asked)
 
     def finer_charge(self) -> Charge:
         """Return the curve of the cells, and the probability that a key shows which is in no table."""
@@ -209,7 +213,17 @@ class EnvelopeError(KeyIntervals):
     @property
     def hidden(self) -> int:
         """The largest count that may stay unpublished."""
-        return self.plan.reach - 1
+        return self.reach - 1
+
+    @property
+    def reach(self) -> int:
+        """The smallest count that is published with probability one half or more."""
+        return self.plan.reach
+
+    @property
+    def untracked(self) -> int:
+        """The largest count of a key that is not tracked, with one event more or less."""
+        return self.max_events // self.candidates + self.plan.weight
 
     def bounds(self, failure: float, keys: int) -> tuple[int, int]:
         """Return the widths for `keys` keys at once: they share cells, so each gets a part of the failure."""
@@ -227,7 +241,7 @@ class EnvelopeError(KeyIntervals):
 
     def full_from(self, confidence: float) -> int:
         """Return the smallest count whose lower end is above one that is published half of the time."""
-        return self.plan.reach + self.interval(confidence)[0] + 1
+        return self.reach + self.interval(confidence)[0] + 1
 
     def row_bounds(self, counts: Counts, confidence: float) -> tuple[Counts, Counts]:
         """Return the ends of published rows: close to the threshold the lower one is what is certain.
@@ -235,10 +249,8 @@ class EnvelopeError(KeyIntervals):
         Proof: docs/proofs/intervals.md, section 6.
         """
         below, above = self.interval(confidence)
-        certain = self.max_events // self.candidates + self.plan.weight + 1
-        lower = np.where(
-            counts < self.full_from(confidence), np.minimum(counts - below, certain), counts - below
-        )
+        certain, full = self.untracked + 1, self.full_from(confidence)
+        lower = np.where(counts < full, np.minimum(counts - below, certain), counts - below)
         return np.maximum(lower, 0), np.maximum(counts + above, 0)
 
     def sentences(self, confidence: float) -> tuple[str, ...]:

@@ -103,6 +103,13 @@ _TABLES = {
         max_events="count",
         candidates="count",
     ),
+    "measured-envelope": _row(
+        "mechanisms.linear.measured:MeasuredError",
+        plan=("envelope-plan",),
+        max_events="count",
+        candidates="count",
+        measured="wholes",
+    ),
     "sample": _row(
         "mechanisms.sampling.sample:SampleError",
         budget=_BUDGET,

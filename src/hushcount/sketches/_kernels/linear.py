@@ -13,6 +13,7 @@ import numpy as np
 
 from hushcount.compiled._kernels.intrinsics import borrow
 from hushcount.compiled._kernels.row_hash import hashes_of_prints, hashes_of_words, split
+from hushcount.compiled._kernels.siphash import siphash
 from hushcount.compiled.kernel import inlined, kernel
 
 _ONE = np.uint64(1)
@@ -86,4 +87,32 @@ def update_prints(cells: Any, rows: Any, words: Any, weights: Any) -> Any:
         for depth in range(rows.words.shape[0]):
             row = borrow(rows.words[depth])
             hashes_of_prints(borrow(words), (first, count), row, rows.shift, borrow(hashes))
+            add_block(borrow(cells[depth]), borrow(hashes), (first, count), borrow(weights), rows.signed)
+
+
+@kernel
+def update_keyed_words(cells: Any, rows: Any, words: Any, weights: Any) -> Any:
+    """Add the weights of 64-bit keys to every row of a keyed CountSketch."""
+    hashes = np.empty(BLOCK, np.uint64)
+    for first in range(0, words.size, BLOCK):
+        count = min(BLOCK, words.size - first)
+        for depth in range(rows.words.shape[0]):
+            low, high = rows.words[depth, 0], rows.words[depth, 1]
+            for index in range(count):
+                word = words[first + index]
+                hashes[index] = siphash(low, high, word, word, 1) >> rows.shift
+            add_block(borrow(cells[depth]), borrow(hashes), (first, count), borrow(weights), rows.signed)
+
+
+@kernel
+def update_keyed_prints(cells: Any, rows: Any, words: Any, weights: Any) -> Any:
+    """Add the weights of fingerprinted keys to every row of a keyed CountSketch."""
+    hashes = np.empty(BLOCK, np.uint64)
+    for first in range(0, words.shape[1], BLOCK):
+        count = min(BLOCK, words.shape[1] - first)
+        for depth in range(rows.words.shape[0]):
+            low, high = rows.words[depth, 0], rows.words[depth, 1]
+            for index in range(count):
+                one, two = words[0, first + index], words[1, first + index]
+                hashes[index] = siphash(low, high, one, two, 2) >> rows.shift
             add_block(borrow(cells[depth]), borrow(hashes), (first, count), borrow(weights), rows.signed)

@@ -32,7 +32,8 @@ def test_a_tracked_sketch_is_saved_loaded_and_released(name, tmp_path):
     [
         (
             {"mechanism": "floor"},
-            "mechanism must be one of count-min-envelope, count-sketch-envelope, got floor.",
+            "mechanism must be one of count-min-envelope, count-sketch-envelope, measured-envelope, got"
+            " floor.",
         ),
         ({"max_events": None}, "count-min-envelope needs max_events, a public bound, got None."),
         ({"max_events": 0}, "max_events must be at least 1, got 0."),

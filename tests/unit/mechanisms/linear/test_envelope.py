@@ -176,7 +176,7 @@ def test_linear_sketches_have_no_default() -> None:
     assert refusal(NotProvedError, lambda: release(CountMin(max_weight=1), epsilon=1.0, delta=1e-6)) == text
     text = (
         "No mechanism is the default for a linear sketch with tracked keys;"
-        " name count-min-envelope or count-sketch-envelope."
+        " name measured-envelope, count-min-envelope or count-sketch-envelope."
     )
     sketch = empty(CountMinEnvelope.name)
     assert refusal(NotProvedError, lambda: release(sketch, epsilon=1.0, delta=1e-6)) == text
@@ -193,5 +193,12 @@ def test_accuracy_is_stated(name: str) -> None:
         "The bounds hold for every stream of at most max_events events, so they are wide."
     )
     assumed = ("They assume that no key was deleted more often than it was added.",)
-    assert accuracy.sentences[3:-1] == (assumed if name == CountMinEnvelope.name else ())
-    assert accuracy.sentences[-1].endswith("events is published with probability 0.95 or more.")
+    assert accuracy.sentences[3:-2] == (assumed if name == CountMinEnvelope.name else ())
+    plan = plan_envelope(ENVELOPES[name], EVENTS, COUNTERS, Budget(1.0, 1e-6))
+    most = plan.reach - 1 + accuracy.simultaneous_above
+    least = plan.reach + published(sketch, name).accuracy(0.9).above
+    assert (accuracy.unpublished_at_most, accuracy.published_from) == (most, least)
+    assert accuracy.sentences[-2:] == (
+        f"With confidence 0.95 no key that is missing has more than {most:,} events.",
+        f"A key of at least {least:,} events is published with probability 0.95 or more.",
+    )
