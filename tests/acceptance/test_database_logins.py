@@ -98,6 +98,9 @@ def test_passwords_from_wherever_the_client_library_looks(guarded, top, monkeypa
     monkeypatch.delenv("PGSERVICEFILE")
     monkeypatch.setenv("PGPASSWORD", SECRET)
     monkeypatch.setenv("PGSSLROOTCERT", str(authority))
+    named = ["--database", address(port), "--relation", "visits", "--column", "page"]
+    assert main(["sketch", *named, "-o", "s.hc"]) == 0
+    assert main(["oracle", "build", *named, "--epsilon", "1", "--delta", "1e-8", "-o", "o.hc"]) == 0
     outputs = ("--output", "t.json", "--report", "t.html", "--exact")
     counted(top(address(port), *outputs))
     assert SECRET not in repr(Path("t.json").read_text()) + Path("t.html").read_text()

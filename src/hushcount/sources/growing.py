@@ -85,7 +85,7 @@ def open_log(path: object, form: str | None, columns: KeyColumns, state: Mapping
     typed = typed_columns(form, reader, stretches[-1], columns)
     read = [each for each in stretches if each.end]
     names = dict.fromkeys((*known, *(each.log.name for each in read if each.log is not None)))
-    last = [each.until for each in read[-2:] if each.until is not None]
+    last = [each.until for each in read[-2:] if each.until is not None] or marks
     if len(read) > 1 and read[-2].log is not None and read[-2].log.compression is not None:
         last = last[1:]  # nobody writes to it any more
     source = GrowingLog(tuple(stretches), form, reader, typed, tuple(last), tuple(names))
