@@ -7,6 +7,7 @@
 # make lint   style, format and types
 # make bench  speed and memory against other programs
 # make keys   keys found without counts, beside OpenDP and PipelineDP (docs/keys.md; takes minutes)
+# make peers  tables beside those of other libraries (docs/peers.md; takes minutes); make peers-full also on 20 million rows
 # make experiments  what the papers claim, measured again at small sizes, under build/experiments (some 20 minutes)
 # make experiments-full  the same at the sizes of the papers (hours), kept in experiments/ and docs/claims.md
 # make docs   the documentation as pages to read in a browser, under build/docs (needs no network to be read)
@@ -28,7 +29,7 @@ DEMO := build/demo.html
 AXE := tests/browser/node_modules/axe-core/axe.min.js
 CLIENT := clients/browser/node_modules/.package-lock.json
 
-.PHONY: demo demo-collect demo-watch test cover soak lint bench keys experiments experiments-full docs dist lock clean
+.PHONY: demo demo-collect demo-watch test cover soak lint bench keys peers peers-full experiments experiments-full docs dist lock clean
 
 demo: $(VENV)/runtime
 	@mkdir -p $(dir $(DEMO))
@@ -64,8 +65,16 @@ bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks.watch
 	$(BIN)/python -m benchmarks.ledger
 
-keys: $(VENV)/dev $(VENV)-peers/made
+keys: $(VENV)/dev $(VENV)-peers/opendp/made $(VENV)-peers/pipelinedp/made
 	$(BIN)/python experiments/keys/compare.py
+
+OTHERS := $(foreach each,opendp pipelinedp pure_ldp tumult,$(VENV)-peers/$(each)/made)
+
+peers: $(VENV)/dev $(OTHERS)
+	$(BIN)/python -m benchmarks.peers
+
+peers-full: $(VENV)/dev $(OTHERS)
+	$(BIN)/python -m benchmarks.peers --full
 
 PAPERS := lebeda2023 holland2025 biswas2024 cohen2021
 
@@ -79,8 +88,8 @@ experiments-full: $(VENV)/dev
 
 # Made from a copy of the pages, to which the references of commands and names are added.
 docs: $(VENV)/docs
-	@rm -rf build/pages && mkdir -p build && cp -r docs build/pages
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html build/pages build/docs
+	@rm -rf build/site && mkdir -p build/site && cp -r docs build/site/docs && ln -s ../../experiments build/site/experiments
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html build/site/docs build/docs
 	@echo "The documentation is $(CURDIR)/build/docs/index.html: open it in a browser."
 
 dist: $(VENV)/runtime
@@ -96,7 +105,8 @@ lock:
 	cd requirements && ../$(COMPILE) --upgrade --output-file docs.txt docs.in
 	cd requirements && ../$(COMPILE) --upgrade --output-file smoke.txt smoke.in
 	cd requirements && ../$(COMPILE) --upgrade --output-file oldest.txt oldest.in
-	cd requirements && ../$(COMPILE) --upgrade --output-file peers.txt peers.in
+	for each in opendp pipelinedp pure_ldp tumult; do \
+		(cd requirements/peers && ../../$(COMPILE) --upgrade --output-file $$each.txt $$each.in) || exit 1; done
 
 clean:
 	rm -rf $(VENV) $(VENV)-lock $(VENV)-peers
@@ -107,11 +117,11 @@ $(VENV)/made:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# The other libraries of `make keys` pin versions that hushcount does not want, so they are by themselves.
-$(VENV)-peers/made: requirements/peers.txt
-	@$(PYTHON) -m venv $(VENV)-peers
-	@$(VENV)-peers/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --require-hashes \
-		--requirement requirements/peers.txt
+# Other libraries pin versions that hushcount does not want, so each is by itself.
+$(VENV)-peers/%/made: requirements/peers/%.txt
+	@$(PYTHON) -m venv $(VENV)-peers/$*
+	@$(VENV)-peers/$*/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --require-hashes \
+		--requirement $<
 	@touch $@
 
 $(VENV)/runtime: $(VENV)/made requirements/runtime.txt pyproject.toml

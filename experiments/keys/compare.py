@@ -1,8 +1,8 @@
 """Compare releases of keys without counts: hushcount, OpenDP and PipelineDP on the same data and budget.
 
 Run from the root of the repository: make keys
-It makes an environment for the other libraries, .venv-peers, and writes results.json beside this file,
-docs/keys.md and docs/images/keys.svg.
+It makes an environment for each other library, below .venv-peers, and writes results.json beside this
+file, docs/keys.md and docs/images/keys.svg.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from hushcount.mechanisms.histograms.truncated_geometric import TruncatedGeometr
 from hushcount.privacy import Budget
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
-RESULTS, PEERS = HERE / "results.json", ROOT / ".venv-peers" / "bin" / "python"
+RESULTS, PEERS = HERE / "results.json", ROOT / ".venv-peers"
+LIBRARIES = {"OpenDP": "opendp", "PipelineDP": "pipelinedp"}  # and their environments
 EPSILON, DELTA, USERS, KEYS, LARGEST, SEED = 1.0, 1e-6, 60_000, 1_000_000, 1000, 20261116
 BOUNDS = (1, 2, 4, 8, 16, 32)
 POWERS = (0.8, 1.1, 1.5)
@@ -74,12 +75,20 @@ def with_counts(counts: Counts, most: int) -> float:
 
 
 def peers(arrays: dict[str, Counts]) -> dict[str, dict]:
-    """Return what the other libraries publish, by the Python of their own environment."""
+    """Return what each other library publishes of each array, by the Python of its own environment."""
+    versions: dict[str, str] = {}
+    found: dict[str, dict[str, int]] = {name: {} for name in arrays}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "counts.npz"
         np.savez(path, **arrays)
-        command = [str(PEERS), str(HERE / "peers.py"), str(path), str(EPSILON), str(DELTA)]
-        return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        for library, environment in LIBRARIES.items():
+            python = str(PEERS / environment / "bin" / "python")
+            command = [python, str(HERE / "peers.py"), library, str(path), str(EPSILON), str(DELTA)]
+            said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            versions |= said["versions"]
+            for name, keys in said["found"].items():
+                found[name][library] = keys
+    return {"versions": versions, "found": found}
 
 
 def one(law: str, power: float, place: int) -> tuple[dict[str, object], dict[str, Counts]]:
@@ -109,7 +118,7 @@ def events(power: float, place: int) -> tuple[dict[str, object], dict[str, Count
 def with_peers(kind: str, rows: list[dict[str, object]], found: dict[str, dict[str, int]]) -> None:
     """Add to each row what each library publishes, at the bound where that is most."""
     for place, row in enumerate(rows):
-        for library in ("OpenDP", "PipelineDP"):
+        for library in LIBRARIES:
             bounds = BOUNDS if kind == "users" else (1,)
             row[library], best = max((found[f"{kind}-{most}-{place}"][library], most) for most in bounds)
             if kind == "users":

@@ -1,7 +1,7 @@
-"""Keys that OpenDP and PipelineDP publish, counted in an environment of their own by compare.py.
+"""Keys that OpenDP or PipelineDP publishes, counted in an environment of its own by compare.py.
 
-It is run with a file of arrays, `users-m-place` and `events-1-place`: numbers of users (or events) by key
-for each bound m on the keys of a user. It prints JSON.
+It is run with the name of the library and a file of arrays, `users-m-place` and `events-1-place`: numbers of
+users (or events) by key for each bound m on the keys of a user. It prints JSON.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 import numpy as np
-import opendp.prelude as dp
-import pipeline_dp
-from pipeline_dp.partition_selection import create_partition_selection_strategy
 
 FEWEST = 4  # users of a key that is offered to these libraries at all
 
 
 def opendp(counts: np.ndarray, most: int, epsilon: float, delta: float) -> int:
     """Return how many keys OpenDP's Laplace threshold publishes."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib", "honest-but-curious")
     domain = dp.map_domain(dp.atom_domain(T=int), dp.atom_domain(T=int))
     metric = dp.l01inf_distance(dp.absolute_distance(T=int))
     given = dict(enumerate(counts[counts >= FEWEST].tolist()))
@@ -37,6 +37,9 @@ def opendp(counts: np.ndarray, most: int, epsilon: float, delta: float) -> int:
 
 def pipelinedp(counts: np.ndarray, most: int, epsilon: float, delta: float) -> int:
     """Return how many keys PipelineDP selects: the better of two strategies."""
+    import pipeline_dp
+    from pipeline_dp.partition_selection import create_partition_selection_strategy
+
     found = []
     for kind in ("TRUNCATED_GEOMETRIC", "GAUSSIAN_THRESHOLDING"):
         strategy = pipeline_dp.PartitionSelectionStrategy[kind]
@@ -45,20 +48,16 @@ def pipelinedp(counts: np.ndarray, most: int, epsilon: float, delta: float) -> i
     return max(found)
 
 
-def main(path: str, epsilon: float, delta: float) -> None:
-    """Print the versions, and for each array the keys that each library publishes."""
-    dp.enable_features("contrib", "honest-but-curious")
-    libraries = {"OpenDP": opendp, "PipelineDP": pipelinedp}
-    found = {}
+LIBRARIES = {"OpenDP": ("opendp", opendp), "PipelineDP": ("pipeline-dp", pipelinedp)}
+
+
+def main(name: str, path: str, epsilon: float, delta: float) -> None:
+    """Print the version of a library, and how many keys of each array it publishes."""
+    package, select = LIBRARIES[name]
     with np.load(path) as arrays:
-        for name, counts in arrays.items():
-            most = int(name.split("-")[1])
-            found[name] = {
-                library: select(counts, most, epsilon, delta) for library, select in libraries.items()
-            }
-    versions = {name: version(name) for name in ("opendp", "pipeline-dp")}
-    print(json.dumps({"versions": versions, "found": found}))
+        found = {each: select(arrays[each], int(each.split("-")[1]), epsilon, delta) for each in arrays}
+    print(json.dumps({"versions": {package: version(package)}, "found": found}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]), float(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], float(sys.argv[3]), float(sys.argv[4]))
