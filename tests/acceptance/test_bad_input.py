@@ -132,6 +132,16 @@ CASES = {
         "--share must be larger at this budget, got 0.001: it is 11 of 10,000 events, and only keys with at"
         " least 21 events are published reliably.",
     ),
+    "measured envelope without a bound": (
+        top("good.parquet", "--mechanism", "measured-envelope"),
+        USAGE,
+        "measured-envelope needs --max-events, a public bound, got None.",
+    ),
+    "measured envelope of one counter": (
+        top("good.parquet", "--mechanism", "measured-envelope", "--max-events", "1000", "--counters", "1"),
+        USAGE,
+        "--counters must be at least 2, got 1.",
+    ),
     "counters 1": (top("good.parquet", "--counters", "1"), USAGE, "--counters must be at least 2, got 1."),
     "confidence 1": (
         top("good.parquet", "--confidence", "1"),

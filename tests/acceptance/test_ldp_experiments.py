@@ -6,6 +6,16 @@ import math
 import numpy as np
 import pytest
 from experiments.ldp import baselines, data
+from experiments.ldp.count_sketch import (
+    EXPECTED,
+    PRINTED,
+    RESPONSES,
+    CountSketch,
+    tree_hist,
+    with_bits,
+    with_signs,
+)
+from experiments.ldp.count_sketch import page as count_sketch_page
 from experiments.ldp.hadamard_sketch import HadamardSketch
 from experiments.ldp.methods import BASELINES, METHODS
 from experiments.ldp.page import TABLES, figures_table, page, with_figures
@@ -232,3 +242,44 @@ def test_pages_show_the_figures_that_were_measured(name):
     assert figures_table(name, required) in text
     changed = {**required, "rows": [{**row, "precision": 0.5} for row in required["rows"]]}
     assert with_figures(text, name, changed) != text
+
+
+@pytest.mark.parametrize("response", RESPONSES)
+def test_a_count_sketch_without_hadamard_has_its_variance(response):
+    """Also with few cells, where other items fall into the item's own; frequent ones are found."""
+    made = RESPONSES[response](2.0)
+    sketch = CountSketch(made.shown, made.other, made.signed, rows=1, cells=64)
+    held, rng = np.array([4000, 500, 500, 0]), np.random.default_rng(3)
+    drawn = np.array([sketch.estimate(held, np.arange(4), 1.0, rng) for _ in range(4000)])
+    others = ((held**2).sum() - held**2) / 64 * (1 if made.signed else 64 / 63)
+    own = sketch.shown * (1 - sketch.shown) / (sketch.shown - sketch.other) ** 2
+    noise = sketch.variance * (held.sum() - held) + own * held
+    variance = noise * (1 if made.signed else (64 / 63) ** 2) + others
+    assert np.abs(drawn.mean(axis=0) - held).max() < 6 * math.sqrt(variance.max() / 4000)
+    assert drawn.var(axis=0)[[0, 3]] == pytest.approx(variance[[0, 3]], rel=0.25)
+
+
+def test_the_response_of_a_row_is_private():
+    """Two items differ in two cells: exp(epsilon) with signs and a fair coin, or with two flipped bits."""
+    for epsilon in (0.5, 1.0, 2.0):
+        signs, bits = with_signs(epsilon), with_bits(epsilon)
+        coin = signs.shown / 0.5 * 0.5 / (1 - signs.shown)
+        flips = (bits.shown / (1 - bits.shown)) ** 2
+        assert math.log(coin) == pytest.approx(epsilon)
+        assert math.log(flips) == pytest.approx(epsilon)
+        assert bits.other == pytest.approx(1 - bits.shown)
+
+
+def test_a_small_search_without_hadamard_finds_who_holds_much():
+    campaign = Campaign("zipf", 2_000_000, 20.0, 1)
+    found = quality(campaign, tree_hist(CountSketch(1.0, 0.5, True, rows=15), campaign))
+    assert found["recall"] > 0.5
+    assert found["precision"] > 0.9
+
+
+def test_the_page_of_the_count_sketch_says_what_was_measured():
+    rows = json.loads((FOLDER / "count_sketch.json").read_text())
+    assert (FOLDER / "count_sketch.md").read_text() == count_sketch_page(rows)
+    for row in rows:
+        assert abs(row["recall"] - EXPECTED[row["data"]]) < 0.15
+        assert row["recall"] < PRINTED[row["data"]][1] - 0.2

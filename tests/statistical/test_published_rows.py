@@ -164,7 +164,7 @@ def test_rows_of_error_envelopes_hold(name, stream, above):
 HEAVIEST = 4  # the most that one event may weigh
 
 
-@pytest.mark.parametrize("above", [-12, 0, 12, 200])
+@pytest.mark.parametrize("above", [-12, 0, 40])
 @pytest.mark.parametrize("name", [*ENVELOPES, "measured-envelope"])
 def test_rows_of_weighted_envelopes_hold(name, above):
     """Events of weight 4, 1 and -1; the count lies about where a first release publishes half of the keys."""
@@ -174,7 +174,7 @@ def test_rows_of_weighted_envelopes_hold(name, above):
     empty.update(np.arange(events // 3) + 10**6)
     count = hc.release(empty, **size).error.hidden + 1 + above
     most, fixed, tables = events // (3 * (count + 10)), 0, []
-    while fixed < 2000:
+    while fixed < 1200:
         sketch = hc.tracked_sketch(keys, **size, max_weight=HEAVIEST)
         for weight, times in ((HEAVIEST, count // HEAVIEST), (1, count % HEAVIEST + 5), (-1, 5)):
             named = np.repeat(np.arange(most), times)
@@ -188,8 +188,8 @@ def test_rows_of_weighted_envelopes_hold(name, above):
     assert above <= 0 or published > fixed / 4
 
 
-@pytest.mark.parametrize("above", [-8, -3, 0, 4, 60])
-@pytest.mark.parametrize("stream", [FEW, CLOSE, WIDE])
+@pytest.mark.parametrize("above", [-8, 0, 60])
+@pytest.mark.parametrize("stream", [FEW, WIDE])
 def test_rows_of_measured_envelopes_hold(stream, above):
     """The counts lie about where these rows publish half of the keys; rare keys beside them collide."""
     events, keys = stream

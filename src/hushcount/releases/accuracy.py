@@ -112,7 +112,6 @@ class SquaredError(Protocol):
 
     def mean_squared_error(self, confidence: float) -> float | None:
         """Return that bound; None if no public number gives one."""
-        ...
 
 
 @runtime_checkable
@@ -155,8 +154,8 @@ class Accuracy:
     table these widths are found from a count of `full_from` on: smaller ones, close to the threshold, have a
     lower end that is further down. A key with a true count of `published_from` or more is published with
     this probability, and no key that is missing in the table has more than `unpublished_at_most`, all of
-    them at once. `mean_squared_error` bounds the expected square of the error of every key, if the count of
-    one that is not in the table is taken as 0. None stands for a bound that no public number gives.
+    them at once. `mean_squared_error` bounds that of every key, 0 standing for one that is missing. None
+    stands for a bound that no public number gives.
     """
 
     confidence: float
@@ -267,6 +266,13 @@ def smallest_reliable(release: Release, probability: float) -> int | None:
     # noisy count above the threshold but for 1 - probability.
     above = error.interval(2 * probability - 1)[1]
     return None if above is None else max(max(least, 1) + above, 1)
+
+
+def squared_error(release: Release, confidence: float) -> float | None:
+    """Return a bound on the mean squared error of every key; None of a table that was cut, or if unknown."""
+    if release.whole and isinstance(release.error, SquaredError):
+        return release.error.mean_squared_error(confidence)
+    return None
 
 
 def threshold_of(release: Release) -> int | None:

@@ -19,10 +19,11 @@ from hushcount.errors import (
     SketchFileError,
 )
 from hushcount.files.container import Contents, encode, type_to_text
+from hushcount.keys.arrays import to_kernel
 from hushcount.keys.memory import key_arrays
 from hushcount.keys.row_hash import RowHash
 from hushcount.sketches.kinds import load
-from hushcount.sketches.linear import CountMin, CountSketch, TrackedSketch, at_least_half
+from hushcount.sketches.linear import CountMin, CountSketch, KeyedCountSketch, TrackedSketch, at_least_half
 from hushcount.sketches.users import UserCountMin
 
 KINDS = [CountMin, CountSketch]
@@ -409,3 +410,24 @@ def test_forged_bytes_of_tracked_sketches_are_refused() -> None:
     for change in changes:
         assert refusal(SketchFileError, lambda change=change: load(forged(change))) == text
     assert load(forged({})).total == 3
+
+
+@pytest.mark.parametrize("keys", [np.arange(5000) % 700, pa.array([f"key {i % 700}" for i in range(5000)])])
+def test_a_keyed_sketch_adds_signs_at_the_places_of_its_hashes(keys: Any) -> None:
+    """More keys than a block of the kernel; what is deleted leaves no trace."""
+    sketch = KeyedCountSketch(depth=3, width=64, seed=1)
+    weights = np.arange(5000) % 5 - 1
+    sketch.update(keys, weights=np.maximum(weights, 0))
+    hashes = sketch.hashing.hashes(to_kernel(pa.array(keys), pa.array(keys).type))
+    expected = np.zeros((3, 64), np.int64)
+    for row in range(3):
+        signs = 1 - 2 * (hashes[row] & np.uint64(1)).astype(np.int64)
+        np.add.at(
+            expected[row], (hashes[row] >> np.uint64(1)).astype(np.int64), signs * np.maximum(weights, 0)
+        )
+    assert (sketch.cells == expected).all()
+    sketch.update(keys, weights=-np.maximum(weights, 0))
+    assert not sketch.cells.any()
+    sketch.update(keys)
+    assert sketch.cells.any()
+    assert sketch.merge(sketch).total == 10_000

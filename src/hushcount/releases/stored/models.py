@@ -49,6 +49,7 @@ _BUDGET = ("budget",)
 _COUNTED: dict[str, Kind] = {"candidates": "count?", "left_out": "whole?", "added": "whole"}
 _PUBLISHED: dict[str, Kind] = {**_COUNTED, "threshold": "whole??", "least": "whole??"}
 _GEOMETRIC: dict[str, Kind] = {"budget": _BUDGET, "offset": "whole", "max_events": "count?"}
+_ENVELOPE: dict[str, Kind] = {"plan": ("envelope-plan",), "max_events": "count", "candidates": "count"}
 _NODES: dict[str, Kind] = {"threshold": "count", "by_level": "flag"}
 _TESTED: dict[str, Kind] = {"height": "count??", "max_events": "count??"}
 _BOUNDS = dict.fromkeys(("below", "above", "simultaneous_below", "simultaneous_above"), "whole?")
@@ -97,19 +98,8 @@ _TABLES = {
         "mechanisms.histograms.truncated_geometric:TruncatedGeometricError", **_GEOMETRIC
     ),
     "lifted-geometric": _row("mechanisms.histograms.truncated_geometric:LiftedGeometricError", **_GEOMETRIC),
-    "envelope": _row(
-        "mechanisms.linear.envelope:EnvelopeError",
-        plan=("envelope-plan",),
-        max_events="count",
-        candidates="count",
-    ),
-    "measured-envelope": _row(
-        "mechanisms.linear.measured:MeasuredError",
-        plan=("envelope-plan",),
-        max_events="count",
-        candidates="count",
-        measured="wholes",
-    ),
+    "envelope": _row("mechanisms.linear.envelope:EnvelopeError", **_ENVELOPE),
+    "measured-envelope": _row("mechanisms.linear.measured:MeasuredError", **_ENVELOPE, measured="wholes"),
     "sample": _row(
         "mechanisms.sampling.sample:SampleError",
         budget=_BUDGET,
