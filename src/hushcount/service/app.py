@@ -115,6 +115,6 @@ async def _sweep(collector: Collector) -> None:
     while True:
         try:
             await collector.delete_overdue()
-        except DataError as failure:
+        except Exception as failure:  # whatever it was, the next sweep must come
             complain("sweep failed", kind=type(failure).__name__)
         await asyncio.sleep(MINUTE)

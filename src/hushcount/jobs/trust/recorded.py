@@ -11,6 +11,7 @@ from hushcount.accounting import inspection
 from hushcount.accounting.chain import broken_link, digest, first_hash
 from hushcount.errors import HushcountError, LedgerError
 from hushcount.files.atomic import PathLike
+from hushcount.jobs.trust.central import campaign_of
 from hushcount.releases.oracle import Oracle
 from hushcount.releases.release import Release
 from hushcount.releases.stored.reading import read_release
@@ -37,12 +38,17 @@ def exported(ledger: PathLike) -> Mapping[str, object]:
     return inspection.export(ledger)
 
 
-def recorded(release: Stored, chains: Mapping[str, object]) -> tuple[bool, str]:
-    """Return whether some entry holds the digest of the release as it was drawn, and a sentence."""
-    wanted = digest(_stored(release).to_json().encode("utf-8", "surrogatepass"))
+def recorded(release: Stored, chains: Mapping[str, object]) -> tuple[bool | None, str]:
+    """Return whether some entry holds the digest of the release as it was drawn, and a sentence.
+
+    An anonymous campaign is charged once, however often it is released: the entry holds its manifest.
+    """
+    wanted = [digest(_stored(release).to_json().encode("utf-8", "surrogatepass"))]
+    campaign = campaign_of(release)
+    wanted += [] if campaign is None else [digest(campaign.to_json().encode())]
     try:
         for dataset, entry in _entries(chains):
-            if entry.get("digest") == wanted:
+            if entry.get("digest") in wanted:
                 if not _named(release, dataset, entry["run_id"]):
                     return False, "The ledger recorded it for another dataset or run than the release states."
                 text = (
@@ -51,6 +57,8 @@ def recorded(release: Stored, chains: Mapping[str, object]) -> tuple[bool, str]:
                 return True, text
     except (KeyError, TypeError, ValueError, AttributeError):
         return False, "The ledger is damaged: an entry is not on its chain."
+    if campaign is not None and campaign.terms.central is None:
+        return None, "Nothing is charged for a campaign whose only guarantee is the local one."
     cut = (
         " Only whole tables are recorded, and rows of this one were cut; the ledger itself, which stores the"
         " table, can tell whether they are its rows, and an export cannot."

@@ -10,6 +10,7 @@ from typing import cast
 
 from hushcount.errors import HushcountError, ReleaseFileError
 from hushcount.files.atomic import PathLike
+from hushcount.jobs.trust.central import central_finding
 from hushcount.jobs.trust.comparing import (
     close,
     compared,
@@ -161,7 +162,7 @@ def _calibration(release: Stored) -> Iterator[CheckedFact]:
         return
     recipe = None if release.made is None else release.made.recipe
     if isinstance(release, Release) and promise.unit == LOCAL_USER and promise.mechanism in CAMPAIGNS:
-        yield _local(release, recipe)
+        yield from _local(release, recipe)
         return
     if recipe is None:
         yield CheckedFact(
@@ -187,17 +188,21 @@ def _followed(differences: Callable[[], list[str]]) -> CheckedFact:
     return _fact("calibration", wrong, some, none)
 
 
-def _local(release: Release, recipe: Mapping[str, Plain] | None) -> CheckedFact:
-    """Return whether what a local campaign promised follows from its manifest."""
+def _local(release: Release, recipe: Mapping[str, Plain] | None) -> Iterator[CheckedFact]:
+    """Yield whether what a campaign promised, also of shuffled reports, follows from its manifest."""
     if recipe is None:
         text = "The file has no manifest of its campaign, so that the noise of the clients cannot be checked."
-        return CheckedFact("calibration", None, text)
+        yield CheckedFact("calibration", None, text)
+        return
     try:
-        wrong = local_differences(release, recipe)
+        wrong, central = local_differences(release, recipe), central_finding(release, recipe)
     except _BROKEN:
-        return CheckedFact("calibration", False, "The manifest of the campaign in the file is damaged.")
+        yield CheckedFact("calibration", False, "The manifest of the campaign in the file is damaged.")
+        return
     none = "Guarantee and noise of a report follow from the manifest; clients draw the noise themselves."
-    return _fact("calibration", wrong, "These do not follow from the manifest of the campaign", none)
+    yield _fact("calibration", wrong, "These do not follow from the manifest of the campaign", none)
+    if central is not None:
+        yield CheckedFact("central guarantee", *central)
 
 
 def _cells(oracle: Oracle) -> list[str]:

@@ -98,6 +98,7 @@ class Relay:
         self._refused: dict[str, int] = {}  # how many came back in batches of which too few opened
         self._over: set[str] = set()  # campaigns that the collector has closed
         self._lookups = Limits(LOOKUPS)
+        self._asked: dict[str, asyncio.Future[Manifest]] = {}  # lookups that are not answered yet
         self.bodies = asyncio.Semaphore(MOST_BODIES)
         self.groups = Groups(self._write, settings.smallest_group, settings.longest_wait)
 
@@ -129,24 +130,33 @@ class Relay:
         """Return the manifest of a campaign of the collector, or refuse."""
         if not is_campaign_id(campaign):
             raise RefusedError(404)
-        if campaign not in self._manifests:
+        if campaign in self._manifests:
+            return self._manifests[campaign]
+        asked = self._asked.get(campaign)
+        if asked is None:
             if not self._lookups.allows(""):  # or whoever makes up campaigns keeps the collector busy
                 raise RefusedError(503, headers=again(1))
-            url = f"{self._url}/v1/campaigns/{campaign}/manifest"
-            found = await asyncio.get_running_loop().run_in_executor(self._net, ask, "GET", url)
-            if found.status != 200:
-                raise RefusedError(found.status if found.status in (OVER, UNKNOWN) else 503)
-            try:
-                manifest = Manifest.parse(found.body)
-            except ManifestError:
-                raise RefusedError(503) from None
-            if manifest.id != campaign:
-                raise RefusedError(503)
-            if not manifest.terms.relay:
-                raise RefusedError(403, WITHOUT_RELAY)
-            await self._do(lambda pool: pool.keep_manifest(campaign, manifest.to_json()))
-            self._manifests[campaign] = manifest
-        return self._manifests[campaign]
+            asked = self._asked[campaign] = asyncio.ensure_future(self._look_up(campaign))
+            asked.add_done_callback(lambda _: self._asked.pop(campaign))
+        return await asyncio.shield(asked)
+
+    async def _look_up(self, campaign: str) -> Manifest:
+        """Ask the collector for a manifest, and keep it."""
+        url = f"{self._url}/v1/campaigns/{campaign}/manifest"
+        found = await asyncio.get_running_loop().run_in_executor(self._net, ask, "GET", url)
+        if found.status != 200:
+            raise RefusedError(found.status if found.status in (OVER, UNKNOWN) else 503)
+        try:
+            manifest = Manifest.parse(found.body)
+        except ManifestError:
+            raise RefusedError(503) from None
+        if manifest.id != campaign:
+            raise RefusedError(503)
+        if not manifest.terms.relay:
+            raise RefusedError(403, WITHOUT_RELAY)
+        await self._do(lambda pool: pool.keep_manifest(campaign, manifest.to_json()))
+        self._manifests[campaign] = manifest
+        return manifest
 
     async def add(self, campaign: str, sealed: bytes, token: str | None) -> Outcome:
         """Keep a sealed report, and return what became of it once that is on disk."""

@@ -241,6 +241,16 @@ def test_whoever_makes_up_campaigns_does_not_keep_the_collector_busy(made, tmp_p
         assert ask("POST", place, None, sealed, SEALED).status == 202, "a campaign it knows is not held up"
 
 
+def test_many_first_reports_at_once_are_one_question(made, tmp_path):
+    admin, url, manifest, token = made
+    sealed = [seal_report(each, *key_of(url), manifest.campaign) for each in reports_of(manifest, 60)]
+    with listening(relaying(url, token, tmp_path)) as relay, ThreadPoolExecutor(60) as pool:
+        place = f"{relay}/v1/campaigns/{manifest.id}/sealed"
+        sent = pool.map(lambda each: ask("POST", place, None, each, SEALED).status, sealed)
+        assert set(sent) == {202}
+        assert until(lambda: admin.status(manifest.id)["reports"] >= 20)
+
+
 def test_what_is_left_goes_at_the_end_of_retention(made, tmp_path, monkeypatch):
     _, url, manifest, _ = made
     reports = reports_of(manifest, 5)
