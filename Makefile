@@ -66,7 +66,7 @@ bench: $(VENV)/dev
 keys: $(VENV)/dev $(VENV)-peers/made
 	$(BIN)/python experiments/keys/compare.py
 
-PAPERS := lebeda2023 holland2025 biswas2024 cohen2021
+PAPERS := lebeda2023 holland2025 bassily2020 biswas2024 cohen2021
 
 experiments: $(VENV)/dev
 	@for each in $(PAPERS); do $(BIN)/python -m experiments.$$each.run --folder build/experiments/$$each || exit 1; done
