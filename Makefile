@@ -76,7 +76,7 @@ peers: $(VENV)/dev $(OTHERS)
 peers-full: $(VENV)/dev $(OTHERS)
 	$(BIN)/python -m benchmarks.peers --full
 
-PAPERS := lebeda2023 holland2025 biswas2024 cohen2021
+PAPERS := lebeda2023 holland2025 bassily2020 biswas2024 cohen2021
 
 experiments: $(VENV)/dev
 	@for each in $(PAPERS); do $(BIN)/python -m experiments.$$each.run --folder build/experiments/$$each || exit 1; done

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from experiments.bassily2020.page import STUDY as BASSILY
 from experiments.biswas2024.page import STUDY as BISWAS
 from experiments.cohen2021.page import STUDY as COHEN
 from experiments.common.claims import CHANGED, FAILS, HOLDS, table
@@ -18,6 +19,7 @@ from experiments.lebeda2023.page import STUDY as LEBEDA
 STUDIES: dict[str, Study] = {
     "Holland 2025": HOLLAND,
     "Lebeda and Tětek 2023": LEBEDA,
+    "Bassily et al. 2020": BASSILY,
     "Biswas et al. 2024": BISWAS,
     "Cohen et al. 2021": COHEN,
 }

@@ -102,7 +102,7 @@ def _perfect(values: Values, where: str, what: tuple[str, str, str], picture: st
         where,
         f"{what[0]} of private SpaceSaving is perfect for every {what[2]}",
         judged(False, min(found[FLOOR]) >= NEARLY),
-        "lowest mean: " + ", ".join(f"{_lowest(each, places)}, {name}" for name, each in found.items()),
+        "lowest mean: " + "; ".join(f"{name} {_lowest(each, places)}" for name, each in found.items()),
         picture,
     )
 

@@ -55,7 +55,7 @@ MOST_CODE = {
     "errors": 25,
     "files": 489,
     "hierarchies": 1179,
-    "jobs": 8056,
+    "jobs": 8101,
     "keys": 1550,
     "ldp": 4666,
     "mechanisms": 6020,
@@ -72,7 +72,7 @@ MOST_CODE = {
     "stores": 913,
     "testing": 40,
 }
-MOST_MODULES = 486
+MOST_MODULES = 487
 
 
 def name(path):
