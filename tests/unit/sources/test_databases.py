@@ -401,4 +401,9 @@ def test_cells_of_keys_that_the_server_counts_are_those_of_the_rows(database, fi
     alone = hc.CountMin(3, 64, seed="cells", max_weight=1)
     alone.update([key])
     assert total - less == 1
+    exact = open_run(Request(database, column="url", sql=ALL, ordered=False), hc.Exact(), None)
+    exact.count()
+    shape = exact.sketch.shape()
+    assert dict(zip(shape.keys.to_pylist(), shape.counts.tolist(), strict=True)) == Counter(column("url"))
+    assert exact.rows == found[2]
     assert (np.subtract(cells, fewer) == alone.shape().cells).all()
