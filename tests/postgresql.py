@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.tls import certificates
 
 REQUIRED = "HUSHCOUNT_REQUIRE_POSTGRESQL"
 SKIPPED = "POSTGRESQL WAS NOT TESTED: no initdb found; install PostgreSQL to run these tests."
@@ -50,6 +49,8 @@ def guarded_server(password):
 
     Its certificate is for localhost alone, and it listens to 127.0.0.1 alone.
     """
+    from tests.tls import certificates  # of a library that only these tests need
+
     with _cluster() as (folder, run), socket.socket() as free:
         certificates(folder, "localhost")
         (folder / "password").write_text(password)

@@ -112,7 +112,7 @@ def spilled(monkeypatch: pytest.MonkeyPatch) -> Spilled:
     monkeypatch.setattr(bounding, "fresh_key", lambda: b"k" * 16)
     monkeypatch.setattr(pairs, "LARGEST_PART", LARGEST_PART)
     monkeypatch.setattr(dealt, "PARTS", 16)
-    monkeypatch.setattr(counted, "SMALL_MEMORY", COUNTING)
+    monkeypatch.setattr(counted, "KEYS_MEMORY", COUNTING)
     return found
 
 

@@ -20,6 +20,7 @@ from hushcount.privacy import EVENT, USER, Guarantee, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.sketches.cells import LinearSketch
 from hushcount.sketches.counters import StreamCounters
+from hushcount.sketches.exact import Exact
 from hushcount.sources.open import beside, open_source
 from hushcount.sources.source import Source
 from hushcount.sources.wrapped import (
@@ -175,10 +176,10 @@ class Request(Spending):
     def open_for(self, sketch: Sketch, state: Mapping[str, str] | None) -> Source:
         """Open the source for a sketch: text stays behind a dictionary if it can be read there.
 
-        Cells are sums, so equal keys may come together, counted by a database.
+        Cells and exact counts are sums, so equal keys may come together, counted by a database.
         """
         source = self.open(state)
-        if isinstance(sketch, LinearSketch):
+        if isinstance(sketch, LinearSketch | Exact):
             return source.grouped() or source
         return source.by_code() if isinstance(sketch, StreamCounters) else source
 

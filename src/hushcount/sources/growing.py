@@ -31,6 +31,10 @@ NO_LOG = (
     "append takes one log that grows, an uncompressed file on this machine; rotated logs beside it are found"
     " by themselves."
 )
+ARRIVED = (
+    "The lines that had come by the last reading of the log are counted; when it is read must not depend on"
+    " what they say."
+)
 NO_LINE = "{} has no whole line yet, so there is nothing to count."
 
 
@@ -53,6 +57,11 @@ class GrowingLog(FileSource):
         """The logs that were read so far, and what is asked of them."""
         question = [self.format, self.columns.names, self.columns.key_type]
         return str(Fingerprint.of([(name, 0) for name in self.known], question))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say which lines are counted, besides what happens to those that cannot be."""
+        return (*super(GrowingLog, self).notes, ARRIVED)
 
     @property
     def state(self) -> dict[str, str]:

@@ -20,8 +20,9 @@ from hushcount.secure import fresh_key
 from hushcount.sources.duckdb.out_of_core import OutOfCore, Tell, out_of_memory, untold
 from hushcount.sources.source import Batch, Source
 from hushcount.sources.wrapped import WeighedSource, WrappedSource
-from hushcount.stores.duckdb import MEMORY, ROWS, SMALL_MEMORY, connect, keyed_hash, record_batches
+from hushcount.stores.duckdb import MEMORY, ROWS, connect, keyed_hash, record_batches
 
+KEYS_MEMORY = "288MB"  # beside Python, its libraries and a sketch, so that a process takes below 600 MB
 FAILURES = (
     "Counting the keys needs more memory or disk space than there is.",
     "The keys could not be counted.",
@@ -46,7 +47,7 @@ GROUP BY key ORDER BY key
 
 
 def counted_keys(
-    source: Source, tell: Tell = untold, memory: str = SMALL_MEMORY
+    source: Source, tell: Tell = untold, memory: str = KEYS_MEMORY
 ) -> Iterator[tuple[pa.Array, Counts]]:
     """Yield keys and counts, in no particular order; `tell(batch)` is called for each batch read.
 
@@ -87,7 +88,7 @@ def counted_by_bound(source: Source, bounds: tuple[int, ...], tell: Tell) -> Ite
         few = batch.keys.filter(pc.less_equal(batch.keys.field("place"), bounds[-1]))
         return pa.record_batch({"key": stored(few.field("key")), "place": few.field("place")})
 
-    for rows in OutOfCore(query, *FAILURES, SMALL_MEMORY).batches(source, record, tell):
+    for rows in OutOfCore(query, *FAILURES, KEYS_MEMORY).batches(source, record, tell):
         yield rows.set_column(0, "key", rows.column("key").cast(kind))
 
 
@@ -166,7 +167,7 @@ class RowsByHash(WrappedSource):
             return pa.record_batch(pairs)
 
         source = self._grouped or self.source
-        for rows in OutOfCore(query, *SORT_FAILURES, SMALL_MEMORY).batches(source, record):
+        for rows in OutOfCore(query, *SORT_FAILURES, KEYS_MEMORY).batches(source, record):
             some = rows.slice(skip_rows)
             skip_rows = max(skip_rows - rows.num_rows, 0)
             if some.num_rows:

@@ -27,7 +27,7 @@ SEVERAL = (
     " that is a copy."
 )
 NO_ORDER = (
-    "Beside {} are rotated logs of two kinds of names, with numbers and with dates, so their order is not"
+    "Beside {} are rotated logs of two kinds of names, such as numbers and dates, so their order is not"
     " known; move those of one kind away."
 )
 LOST = (
@@ -105,12 +105,15 @@ def _newer(path: str, rotated: Sequence[OpenLog], found: OpenLog) -> list[OpenLo
     return [each for each in rotated if _order(path, each.path) > _order(path, found.path)]
 
 
-def _order(path: str, name: str) -> tuple[bool, int]:
-    """Return what sorts rotated logs, the oldest first: numbers grow with age, and dates do not."""
+def _order(path: str, name: str) -> tuple[int, int]:
+    """Return the kind of a name, and what sorts those of a kind, the oldest first.
+
+    Numbers grow with age, and dates do not; dates with other digits are of another kind.
+    """
     found = ENDING.fullmatch(name[len(path) :])
     digits = re.sub(r"\D", "", found[1]) if found else ""
     is_date = len(digits) > GENERATION
-    return is_date, int(digits) if is_date else -int(digits or 0)
+    return (len(digits), int(digits)) if is_date else (0, -int(digits or 0))
 
 
 def _opened(path: str) -> tuple[OpenLog, list[OpenLog]]:
@@ -140,7 +143,7 @@ def _is_there(log: OpenLog) -> bool:
 def _names(path: str) -> list[str]:
     """Return the names of the rotated logs, the oldest first; one that is being compressed is taken whole."""
     folder, base = os.path.split(path)
-    found: dict[tuple[bool, int], str] = {}
+    found: dict[tuple[int, int], str] = {}
     for name in sorted(os.listdir(folder or ".")):
         if name.startswith(base) and ENDING.fullmatch(name[len(base) :]):
             place = os.path.join(folder, name)
