@@ -35,6 +35,15 @@ ORDERS = tuple(Decimal(tenths) / 10 for tenths in range(11, 110)) + tuple(map(De
 SHOWN = Decimal("1e-6")
 
 
+# Decimals of an epsilon that was typed are at most so many; a rho with fewer than SHORT was typed.
+TYPED, SHORT = 16, 8
+
+
+def _digits(value: Decimal) -> int:
+    """Return the number of decimals."""
+    return max(-int(value.normalize().as_tuple().exponent), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Sums:
     """The exact sums of charges: delta, finite r(inf), r(A), and how many charges have no finite r(inf)."""
@@ -145,8 +154,12 @@ class Filter:
 
     @property
     def in_rho(self) -> bool:
-        """Whether the budget was stated as rho: its epsilon is the one that follows from rho."""
-        return self.rho > 0 and self == Filter.zcdp(self.rho, self.delta, self.slack)
+        """Whether the budget was stated as rho: its epsilon is the one that follows from rho.
+
+        An epsilon that was typed may by chance be one that follows from some rho, but not of so many digits.
+        """
+        computed = _digits(self.epsilon) > TYPED or _digits(self.rho) < SHORT
+        return self.rho > 0 and computed and self == Filter.zcdp(self.rho, self.delta, self.slack)
 
     @classmethod
     def from_texts(cls, stored: Sequence[str]) -> Filter:

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 import hushcount as hc
+from hushcount.accounting.filter import Filter
 from hushcount.cli.main import main
 from hushcount.errors import ParameterError
 
@@ -225,3 +226,10 @@ def test_the_commands_take_rho(tmp_path, capfd):
     assert main(["top", str(path), *common]) == 2
     error = json.loads(capfd.readouterr().err)["error"]["message"]
     assert error.startswith("--epsilon must be given: limit on the privacy loss, such as 1;")
+
+
+def test_an_epsilon_that_was_typed_is_not_taken_for_one_of_rho():
+    """Of these, (1, 1e-8), (6, 1e-6) and 47 others follow by chance from a rho, of 17 or 18 decimals."""
+    tenths = [str(place / 10) for place in range(1, 101)]
+    assert not any(Filter.fixed(each, delta).in_rho for each in tenths for delta in ("1e-5", "1e-6", "1e-8"))
+    assert all(Filter.zcdp(each, delta).in_rho for each in tenths for delta in ("1e-5", "1e-6", "1e-8"))

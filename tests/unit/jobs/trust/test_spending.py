@@ -421,6 +421,24 @@ def test_a_watch_is_charged_to_the_ledger_of_the_environment(spent, monkeypatch,
     assert hc.Ledger().show("visits")[0]["spent"]["epsilon"] == "0.5"
 
 
+@pytest.mark.parametrize("time", [None, "time"])
+def test_a_watch_pays_for_nothing_but_its_periods(spent, tmp_path, time):
+    """All its periods together were charged once, so another release in their name would be free."""
+    days = {"period": "1d", "start": "2026-11-15", "until": "2026-12-15", "time": time, "column": "url"}
+    watch = hc.watch(tmp_path / "site.hw", **days, epsilon=0.3, delta=1e-8, **spent)
+    windows = [{}, {"window": "2026-11-15", "time": "time"}]
+    for window in windows if time else windows[:1]:
+        with pytest.raises(BudgetExceeded, match=r"^Schedule watch of dataset visits has paid for"):
+            top(spent, run_id="watch/2026-11-15", **window)
+    before = used(spent)
+    watch.add("visits.csv")
+    watch.close(tmp_path / "feed", "2026-11-15T00")
+    with pytest.raises(BudgetExceeded, match=r"^Schedule watch of dataset visits has paid for"):
+        top(spent, run_id="watch/2026-11-16")
+    assert used(spent) == before
+    assert verify(spent["ledger"], {}) == []
+
+
 def test_without_a_ledger_in_the_environment_one_must_be_named(monkeypatch):
     monkeypatch.delenv("HUSHCOUNT_LEDGER", raising=False)
     with pytest.raises(ParameterError) as refused:
