@@ -22,11 +22,10 @@ LARGEST_COUNT = (1 << 63) - 1
 NOBODY = "nobody: NOT PRIVATE, the noise came from a seed for tests"
 FAR_BELOW = 0.1
 LARGE_FOR = (
-    "delta = {:g} is not below 1 / max_events = {:.3g}: among so many events some single one may be"
-    " published."
+    "delta = {:g} is not below 1 / max_events = {:.3g}: among so many, a single event may be published."
 )
 FEW = (
-    "delta {} far below 1 / number of {}, so the guarantee {} weak for data of this size."
+    "delta {} not far below 1 / number of {}s, so the guarantee may be weak for data of this size."
     " This message depends on the data: do not publish it."
 )
 
@@ -168,9 +167,8 @@ def warn_of_weakness(budget: Budget, level: int) -> None:
 def warn_of_few(budget: Budget, rows: int, unit: PrivacyUnit = EVENT) -> None:
     """Warn the operator, and nobody else, that delta is not far below 1 / number of events, or of users."""
     if budget.delta * max(rows, 1) > FAR_BELOW:
-        noun = "users" if unit.name == USER.name else "events"  # fewer than rows if each may have several
-        words = ("is not", noun, "is") if unit.rows == 1 else ("may not be", noun, "may be")
-        warnings.warn(FEW.format(*words), PrivacyWarning, stacklevel=3)
+        verb = "is" if unit.rows == 1 else "may be"  # there may be fewer users than rows
+        warnings.warn(FEW.format(verb, unit.name.split()[0]), PrivacyWarning, stacklevel=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +250,9 @@ def check_delta(value: float) -> float:
 
 
 def check_confidence(value: float) -> float:
-    """Return a confidence strictly between 0 and 1, or raise."""
-    return check_fraction("confidence", value)
+    """Return a confidence strictly between 0 and 1, as is 1 - confidence, or raise."""
+    number = check_fraction("confidence", value)
+    return number if 1 - number < 1 else check_fraction("confidence", 0)
 
 
 def check_fraction(name: str, value: float) -> float:

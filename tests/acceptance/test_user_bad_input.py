@@ -221,3 +221,30 @@ def test_count_sketches_of_users_name_the_way_out(capsys, tmp_path):
     more = ["--max-keys", "2", "--kind", "count-sketch", "-o", str(tmp_path / "o.hc")]
     assert main([*asked, *more, "--epsilon", "1", "--delta", "1e-6"]) != 0
     assert capsys.readouterr().err == f"--{sentence}\n"
+
+
+HUGE = ["9223372036854775807", "4611686018427387904", "9007199254740993"]
+
+
+@pytest.mark.parametrize("number", HUGE)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        (["top"], "--min-users"),
+        (["tree", "--hierarchy", "path"], "--threshold"),
+        (["tree", "--hierarchy", "path", "--method", "streaming"], "--threshold"),
+    ],
+    ids=["top", "tree", "streaming"],
+)
+def test_thresholds_to_which_no_noise_can_be_added_are_refused(asked, number, tmp_path, capsys):
+    (command, option), (_, path, *_) = asked, words({}, tmp_path)
+    user = ["--column", "key", "--user", "user", "--max-keys", "8", "--epsilon", "1", "--delta", "1e-6"]
+    assert main([command[0], path, *command[1:], *user, option, number]) == 2
+    assert capsys.readouterr() == ("", f"{option} must be at most 9007199254740992, got {number}.\n")
+
+
+def test_a_confidence_that_cannot_be_told_from_0_is_refused():
+    users = pa.table({"user": range(500), "key": ["tea"] * 500})
+    with pytest.raises(ParameterError) as refused:
+        hc.top(users, column="key", user="user", max_keys=8, confidence=1e-308, **BUDGET)
+    assert str(refused.value) == "confidence must be strictly between 0 and 1, got 0."

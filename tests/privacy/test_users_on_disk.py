@@ -6,6 +6,7 @@ the hash is fixed, so that data with and without a user can be compared.
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -166,3 +167,58 @@ def test_one_user_raises_the_counts_of_every_bound_by_one_each(spilled: Spilled)
         assert set(np.unique(changes)) == {0, 1}
         assert changes.sum(axis=0).tolist() == [min(bound, len(held)) for bound in BOUNDS]
         assert (np.diff(changes, axis=1) >= 0).all()  # a larger bound keeps the same keys and more
+
+
+SMALL = np.random.default_rng(5)
+DAYS = [datetime.date(2026, 1, day) for day in range(1, 29)]
+KINDS = {
+    "text": [f"value {number}" for number in range(40)] + ["", "\u00e9", "e\u0301"],
+    "bytes": [bytes([number]) * (number % 3) for number in range(40)],
+    "int64": [-(1 << 63), (1 << 63) - 1, 0, *range(-20, 20)],
+    "uint64": [(1 << 64) - 1, *range(40)],
+    "day": [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), *DAYS],
+    "time": [datetime.datetime(2026, 1, 1, microsecond=number) for number in range(40)],
+    "flag": [True, False],
+}
+TYPES = {"uint64": pa.uint64(), "time": pa.timestamp("us", "UTC")}
+
+
+def any_kind(kind: str, rows: int = 3000) -> pa.Array:
+    """Values of a kind, some of them null."""
+    values = [KINDS[kind][place] for place in SMALL.integers(0, len(KINDS[kind]), rows)]
+    return pa.array(values, TYPES.get(kind), mask=SMALL.random(rows) < 0.05)
+
+
+def rows_of(data: pa.Table, user: object) -> pa.Array:
+    """Which rows are of a user."""
+    return pc.fill_null(pc.equal(data["user"], pa.scalar(user, data["user"].type)), False)
+
+
+@pytest.mark.parametrize("columns", [["key"], ["key", "more"]], ids=["one key column", "two key columns"])
+@pytest.mark.parametrize(("users", "keys"), [*zip(KINDS, [*KINDS][1:], strict=False), ("flag", "text")])
+def test_users_and_keys_of_every_kind(
+    users: str, keys: str, columns: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one user changes, by the definition: as many counts by one as are kept, and nothing else."""
+    monkeypatch.setattr(bounding, "fresh_key", lambda: b"k" * 16)
+    monkeypatch.setattr(dealt, "PARTS", 4)
+    data = pa.table({"user": any_kind(users), "key": any_kind(keys), "more": any_kind("flag")})
+    for largest in (1, 3):
+        whole = kept_counts(data, columns, largest)
+        known = data.filter(data["user"].is_valid())
+        assert kept_counts(known, columns, largest) == whole  # rows without a user count for nobody
+        for user in known["user"].unique().to_pylist()[:5]:
+            own = data.filter(rows_of(data, user)).select(columns).drop_null()
+            different = len(own.group_by(columns).aggregate([]))
+            rest = kept_counts(data.filter(pc.invert(rows_of(data, user))), columns, largest)
+            assert rest - whole == Counter()
+            assert sorted((whole - rest).values()) == [1] * min(largest, different)
+
+
+def kept_counts(data: pa.Table, columns: list[str], largest: int) -> Counter[object]:
+    """Exact counts of users, at most so many keys of each."""
+    opened = open_source(data, column=columns, user="user", ordered=False)
+    found: Counter[object] = Counter()
+    for names, numbers in counted_keys(KeysAlone(opened, DistinctPairs(largest)), memory=COUNTING):
+        found.update(dict(zip(names.to_pylist(), numbers.tolist(), strict=True)))
+    return found

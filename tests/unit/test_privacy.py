@@ -71,7 +71,7 @@ def test_count():
 def test_max_events():
     assert check_max_events(None, 0.5) is None
     assert check_max_events(1000, 1e-4) == 1000
-    text = "delta = 0.001 is not below 1 / max_events = 0.001: among so many events some single one may be"
+    text = "delta = 0.001 is not below 1 / max_events = 0.001: among so many, a single event may be"
     with pytest.warns(PrivacyWarning) as warned:
         assert check_max_events(1000, 0.001) == 1000
     assert [str(each.message) for each in warned] == [f"{text} published."]
@@ -125,13 +125,13 @@ def test_the_operator_alone_is_told_that_delta_is_not_far_below_one_over_rows():
     assert not any("far below" in note for note in release.notes)
 
 
-@pytest.mark.parametrize(("max_keys", "said"), [(1, "is not"), (2, "may not be")])
+@pytest.mark.parametrize(("max_keys", "said"), [(1, "is"), (2, "may be")])
 def test_for_users_delta_is_compared_with_their_number(max_keys, said):
     import hushcount as hc
     from hushcount.errors import PrivacyWarning
 
     rows = pa.table({"user": range(20_000), "key": ["tea"] * 20_000})
-    sentence = f"^delta {said} far below 1 / number of users, so the guarantee "
+    sentence = f"^delta {said} not far below 1 / number of users, so the guarantee "
     with pytest.warns(PrivacyWarning, match=sentence):
         hc.top(rows, column="key", user="user", max_keys=max_keys, epsilon=1.0, delta=1e-5)
 

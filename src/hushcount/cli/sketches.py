@@ -31,6 +31,7 @@ Example:
 RELEASE = f"""\b
 Example:
   hushcount release monday.hc --epsilon 1 --delta 1e-8 --output monday.csv
+  hushcount release flows.hc --threshold 1000 --epsilon 1 --delta 1e-8
   hushcount release europe.hc asia.hc --epsilon 1 --delta 1e-8
   hushcount release europe.hc asia.hc --epsilon 1 --delta 0 --domain 0..999
   hushcount release europe.hc asia.hc --epsilon 1 --delta 1e-8 --mechanism reduced
@@ -129,8 +130,13 @@ def merge(sketches: tuple[str, ...], output: str) -> None:
 
 @click.command(epilog=RELEASE)
 @click.argument("sketch", nargs=-1, required=True)
-@options.options(*options.RELEASE)
-def release(sketch: tuple[str, ...], style: str | None, **values: object) -> None:
+@options.options(
+    options.whole(
+        "--threshold T", "Of the sketch of a hierarchy: smallest noisy residual of a published node."
+    ),
+    *options.RELEASE,
+)
+def release(sketch: tuple[str, ...], threshold: int | None, style: str | None, **values: object) -> None:
     """Publish the most frequent keys of the file SKETCH with differential privacy.
 
     Several files must cover disjoint data, split by an attribute of the event such as its user or
@@ -143,10 +149,10 @@ def release(sketch: tuple[str, ...], style: str | None, **values: object) -> Non
 
     settings, spending = taken(ReleaseSettings, values), taken(Spending, values)
     if values["dry_run"]:
-        show.show_dry_run(dry_release(sketch, settings, spending), style)
+        show.show_dry_run(dry_release(sketch, settings, spending, threshold), style)
         return
     signals.leaves(signals.NOTHING)
-    show.show_release(release_sketches(sketch, settings, spending), style, settings.limit)
+    show.show_release(release_sketches(sketch, settings, spending, threshold), style, settings.limit)
 
 
 @click.command(epilog=ADD)

@@ -118,8 +118,6 @@ def release(
         allow_large_delta=allow_large_delta,
     )
     asked = Released(sketch, shape, settings, threshold, bits)
-    if threshold is not None and not tree:
-        raise ParameterError("threshold is for a HierarchySketch; other mechanisms choose their own.")
     if dry_run:
         return cast("Release", asked.dry(spending))
     stated = {"threshold": threshold, "max_events": max_events} if tree else settings.stated()
@@ -146,6 +144,12 @@ class Released:
     bits: Bits | None = None
     source: str = ""
     window: TimeWindow | None = None
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not self.is_tree:
+            raise ParameterError(
+                "threshold is for the sketch of a hierarchy; other releases choose their own."
+            )
 
     @property
     def is_tree(self) -> bool:

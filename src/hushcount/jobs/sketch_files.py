@@ -209,14 +209,15 @@ def release_sketches(
     paths: Sequence[PathLike],
     settings: ReleaseSettings,
     spending: Spending = Spending(),  # noqa: B008
+    threshold: int | None = None,
 ) -> Release | TreeRelease:
     """Release a finished sketch file, or several of disjoint data together; every release spends again."""
-    release, origin = open_sketches(paths, settings)
+    release, origin = open_sketches(paths, settings, threshold)
     read = release.settings
     if release.is_tree:
         drawn: TreeRelease = release.publish(spending, as_drawn)
         tree = drawn.with_notes(*origin.notes).at_confidence(read.confidence)
-        done = tree.made_with(read.stated(), read.source_name)
+        done = tree.made_with({"threshold": threshold, **read.stated()}, read.source_name)
         if any(read.outputs):
             write_files(done, *read.outputs)
         return done
@@ -228,7 +229,9 @@ def release_sketches(
     return read.finished(release.publish(spending, finish))
 
 
-def open_sketches(paths: Sequence[PathLike], settings: ReleaseSettings) -> tuple[Released, Origin]:
+def open_sketches(
+    paths: Sequence[PathLike], settings: ReleaseSettings, threshold: int | None = None
+) -> tuple[Released, Origin]:
     """Return sketches that may be released together, and where they came from."""
     refuse_same(settings.outputs, paths)
     sketches, origin, assumed = _together(paths, [finished(path) for path in paths])
@@ -238,7 +241,7 @@ def open_sketches(paths: Sequence[PathLike], settings: ReleaseSettings) -> tuple
         check_keys(settings.domain, origin.columns)
     whole = sketches[0] if len(sketches) == 1 else cast("list[Sketch]", sketches)
     files = " ".join(content_digest(str(path)) for path in paths)
-    release = Released(whole, _shape(whole), settings, source=files, window=origin.span)
+    release = Released(whole, _shape(whole), settings, threshold, source=files, window=origin.span)
     check_per(settings.per, origin.columns.key_names, settings.limit)
     for name, given in (("limit", settings.limit), ("min_count", settings.min_count)):
         if release.is_tree and given is not None:

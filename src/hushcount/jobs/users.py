@@ -16,6 +16,7 @@ from hushcount.jobs.run import Running, TableAsk
 from hushcount.jobs.settings import COUNTERS, ReleaseSettings
 from hushcount.mechanisms.base import NOT_GAUSSIAN
 from hushcount.mechanisms.registry import MECHANISMS
+from hushcount.mechanisms.thresholds import LARGEST_THRESHOLD
 from hushcount.mechanisms.total import rest_of
 from hushcount.mechanisms.users import EXACT, GROUP, PAMG, Route, exact_routes, sketch_route, user_routes
 from hushcount.privacy import LARGEST_COUNT, USER, Budget, check_count
@@ -77,7 +78,7 @@ class UserSettings:
         if not self.auto:
             self._most()
         if self.min_users is not None:
-            check_count("min_users", self.min_users, most=LARGEST_COUNT)
+            check_count("min_users", self.min_users, most=LARGEST_THRESHOLD)
             if not self.counts_users:
                 raise ParameterError("min_users is for counting users; leave out keep_duplicates and events.")
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hushcount.shapes import Shape
 
 NEGLIGIBLE = 1e-12  # what a bound on the mean leaves out
+MOST_SIZES = 1 << 20  # that are looked at one by one: a small epsilon has more than memory could hold
 
 Tail = Callable[[Counts], Floats]
 """Takes whole numbers m and returns P[Z >= m] for each."""
@@ -128,12 +129,13 @@ class KeyForecast:
         if added is None:
             raise ParameterError("Only keys are published, without counts, so no count can be wrong.")
         reach = self.error(1 - NEGLIGIBLE, 0.0)
-        sizes = np.arange(1, reach + 1)
+        step = 1 + reach // MOST_SIZES  # of several sizes, the first is exceeded, and the last counts
+        sizes = np.arange(1, reach + 1, step)
         beyond = added(sizes) + 1 - added(1 - sizes)  # P[|noise| >= size]
-        noisy = lost**2 + float(np.sum((2 * (sizes + lost) - 1) * beyond))
-        values = np.arange(max(self.threshold, 1) + 2 * reach)
-        hidden = 1 - self.published(values.astype(np.float64) + (lost if self.above_floor else 0), lost)
-        return noisy + float(np.max(hidden * (values + lost) ** 2))
+        noisy = lost**2 + step * float(np.sum((2.0 * (sizes + step - 1 + lost) - 1) * beyond))
+        values = np.arange(0.0, max(self.threshold, 1) + 2 * reach, step)
+        hidden = 1 - self.published(values + (lost if self.above_floor else 0), lost)
+        return noisy + float(np.max(hidden * (values + step - 1 + lost) ** 2))
 
 
 def noise_words(noise: Distribution) -> str:

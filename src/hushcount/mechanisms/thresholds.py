@@ -12,6 +12,8 @@ import math
 from hushcount.noise.laplace import DiscreteLaplace
 from hushcount.noise.tails import largest_difference, log_floor_tail, one_of, smallest
 
+LARGEST_THRESHOLD = 1 << 53  # that a caller may ask for: counts that far are still whole as floats
+
 
 def floor_threshold(epsilon: float, delta: float) -> int:
     """Return the smallest G >= 1 with P[max(1 + z1 - z0, z2 - z0) >= G] <= delta.

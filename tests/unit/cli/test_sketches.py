@@ -1,6 +1,7 @@
 """`hushcount add` and `release` of several sketches: what is said, written and refused (whole texts)."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +133,25 @@ def test_the_help_tells_the_ways_to_put_parts_together_apart(command, capsys):
 @pytest.mark.parametrize("function", [hc.release, hc.add_releases])
 def test_the_functions_name_the_other_ways_to_put_parts_together(function):
     assert "Other ways to put parts together: `merge`" in " ".join(function.__doc__.split())
+
+
+def test_the_sketch_of_a_hierarchy_is_released_at_a_threshold(run):
+    Path("visits.txt").write_text("/shop/tea\n" * 900 + "/about\n" * 700)
+    tree = ("--kind", "hierarchy", "--hierarchy", "path/2")
+    assert run("sketch", "visits.txt", *tree, "-o", "visits.hc")[0] == 0
+    budget = ("--epsilon", "1", "--delta", "1e-8")
+    code, out, _ = run("release", "visits.hc", "--threshold", "800", *budget, "--output", "tree.json")
+    assert (code, [line.split("\t")[0] for line in out.splitlines()[1:]][:1]) == (0, ["/shop/tea"])
+    assert json.loads(Path("tree.json").read_text())["made"]["options"]["threshold"] == 800
+    assert "about" not in out
+    assert run("verify", "tree.json")[0] == 0
+    code, out, _ = run("release", "visits.hc", "--threshold", "800", *budget, "--dry-run")
+    assert code == 0
+    code, _, err = run("release", "visits.hc", "--threshold", "3", *budget)
+    assert (code, err.startswith("--threshold must be at least ")) == (2, True)
+    run("sketch", "visits.txt", "-o", "flat.hc")
+    assert run("release", "flat.hc", "--threshold", "800", *budget) == (
+        2,
+        "",
+        "--threshold is for the sketch of a hierarchy; other releases choose their own.\n",
+    )

@@ -8,6 +8,7 @@ import pytest
 
 from hushcount.errors import ParameterError
 from hushcount.hierarchies.registry import parse_hierarchy
+from hushcount.mechanisms import forecast
 from hushcount.mechanisms.forecast import KeyForecast
 from hushcount.mechanisms.hierarchy.offline import HierarchyRelease
 from hushcount.mechanisms.linear.calibration import plan_envelope
@@ -243,3 +244,15 @@ def test_the_stated_mean_squared_error_holds(name):
 def test_lists_of_keys_have_no_squared_error():
     with pytest.raises(ParameterError, match="Only keys are published, without counts"):
         KeyForecast(5, lambda m: m * 0.0, None).mean_squared_error(0)
+
+
+def test_the_mean_squared_error_of_a_tiny_epsilon_needs_little_memory_and_stays_a_bound(monkeypatch):
+    def bound(epsilon):
+        public = Public(candidates=64, parts=65)
+        return MECHANISMS["pmg"](Budget(epsilon, 1e-6), public).forecast().mean_squared_error(0)
+
+    exact = bound(1e-3)
+    with monkeypatch.context() as patched:
+        patched.setattr(forecast, "MOST_SIZES", 1 << 10)
+        assert exact < bound(1e-3) < 1.2 * exact
+    assert bound(1e-8) == pytest.approx(1e10 * exact, rel=0.01)

@@ -12,6 +12,7 @@ from hushcount.errors import ParameterError
 from hushcount.jobs.choices import METHODS
 from hushcount.jobs.settings import Settings
 from hushcount.keys.plain import check_on_bad
+from hushcount.mechanisms.thresholds import LARGEST_THRESHOLD
 from hushcount.privacy import Budget, check_count, unwarned, weaknesses
 from hushcount.releases.views.report_files import NO_FILES, write_files
 from hushcount.sources.open import read_domain
@@ -90,7 +91,7 @@ class TreeSettings(Settings):
                 "Give either threshold, a count, or share, a fraction of max_events, but not both."
             )
         if self.threshold is not None:
-            return check_count("threshold", self.threshold)
+            return check_count("threshold", self.threshold, most=LARGEST_THRESHOLD)
         share = self.share
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
             raise ParameterError(f"share must be a number above 0 and at most 1, got {share}.")

@@ -146,9 +146,11 @@ def dry_run(ask: Ask[Published], running: Running) -> DryRun:
     return replace(DryRun.of(known, origin, len(source.inputs), ask.settings, noun), ledger=preview)
 
 
-def dry_release(paths: Sequence[str], settings: ReleaseSettings, spending: Spending) -> DryRun:
+def dry_release(
+    paths: Sequence[str], settings: ReleaseSettings, spending: Spending, threshold: int | None = None
+) -> DryRun:
     """Return what a release of sketch files would be, or raise as the release would."""
-    release, origin = open_sketches(paths, settings)
+    release, origin = open_sketches(paths, settings, threshold)
     if release.is_tree:
         return release.dry(spending)
     mechanism = release.mechanism()
