@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from tests.seeded_bits import SeededBits
 
@@ -128,6 +129,41 @@ def test_a_kill_at_every_line_leaves_one_answer_also_with_a_backup(tmp_path, mon
             break
     assert number > 100
     assert kinds == {(0, 0), (1, 0), (1, 1)}
+
+
+def test_kills_of_a_watch_of_users_that_looks_back(tmp_path, monkeypatch):
+    """Its close does more, in the same transaction; pairs that have counted are there once."""
+    hc.Ledger(tmp_path / "spent.db").init("site", epsilon=1, delta=1e-6, slack=0, unit="user")
+    asked = {
+        "user": "who",
+        "column": "url",
+        "max_pairs": 2,
+        "backfill": "2h",
+        "ledger": tmp_path / "spent.db",
+    }
+    made_with = hc.watch(tmp_path / "site.hw", **TERMS | asked)
+    rows = [{"who": who, "url": key} for who in range(90) for key in ("a", "b", "c")]
+    made_with.add(pa.Table.from_pylist(rows), label="first")
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tmp_path, tmp_path.parent / "fresh")
+    for number in range(1, 200, 16):
+        shutil.rmtree(tmp_path)
+        shutil.copytree(tmp_path.parent / "fresh", tmp_path)
+        os.chdir(tmp_path)
+
+        def work(number=number):
+            killed_at(number)
+            closed("site.hw", "feed", 1)
+
+        os.waitpid(spawned(work, OLD), 0)
+        seen = feed("feed")
+        closed("site.hw", "feed", 2)
+        assert len(feed("feed")) == 1
+        assert seen in ({}, feed("feed"))
+        with open_state("site.hw") as state:
+            pairs = state.connection.sql("SELECT count(*), count(DISTINCT (owner, k0)) FROM seen").fetchall()
+        assert pairs == [(180, 180)]
+    assert hc.Ledger("spent.db").verify() == []
 
 
 def test_two_copies_that_close_at_once_publish_one_answer(tmp_path):

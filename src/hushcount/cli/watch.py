@@ -48,9 +48,12 @@ TERMS = (
     text("--levels A,B,...", "Lengths of counted nodes, from one period on, such as 1h,1d (one period)."),
     real("--epsilon E", "Limit on the privacy loss of the whole feed.", required=True),
     real("--delta D", "Probability with which that limit may fail, such as 1e-8.", required=True),
-    text("--user COLUMN", "Column of the users: protects users, not events, with one of the next two lines."),
+    text("--user COLUMN", "Column of the users: protects users, not events; needs --cell or --max-pairs."),
     whole("--max-keys M", "Count at most M different keys of a user in each cell, the first, each once."),
-    text("--cell LENGTH", "Protect what a user does in one cell of time, such as 1d; needs --time."),
+    text(
+        "--cell LENGTH",
+        "Protect what a user does in one cell of time, such as 1d; needs --max-keys and --time.",
+    ),
     whole("--max-pairs M", "Protect a user in the whole watch: at most M keys of each count, each once."),
     text("--name NAME", "Name of the watch in the ledger.", default="watch"),
     click.option("--column", "-c", multiple=True, metavar="NAME", help="Column to count; repeatable."),
@@ -122,7 +125,9 @@ def _show_plan(found: WatchPlan) -> None:
     show.say(("Plan", found.sentences))
     click.echo(f"{found.counted} in a period\tpublished after")
     for rate, periods in found.waits:
-        after = "not published" if periods is None else f"{periods:,} period{'s' * (periods > 1)}"
+        after = (
+            "not published in this time" if periods is None else f"{periods:,} period{'s' * (periods > 1)}"
+        )
         click.echo(f"{rate:g}\t{after}")
     click.echo("time\tnodes\terror")
     for each in found.windows:

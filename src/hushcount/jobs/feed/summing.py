@@ -58,6 +58,10 @@ class FeedSums:
     stop: int
 
     @property
+    def _calendar(self) -> Calendar:
+        return self.folder.terms.calendar
+
+    @property
     def _keys(self) -> str:
         return ", ".join(key_columns(self.folder.terms))
 
@@ -109,12 +113,15 @@ class FeedSums:
 
     def _summed(self) -> pa.Table:
         """Return the sums of all keys, in the order of the keys."""
-        rows = self.folder.rows(range(self.first, self.stop))
+        # Most files have nodes alone: by the statistics of their kinds they are passed over. Nodes are read
+        # from the files of the periods with which those of the chain end.
+        columns = f'{self._keys}, kind, feed.level, start, feed."end", value'
+        every = self.folder.rows(range(self.first, self.stop))
+        ending = self.folder.rows(node.stop - 1 for node in chain(self._calendar, self.first, self.stop))
         self.connection.execute(
-            f'CREATE TEMP TABLE read AS SELECT {self._keys}, kind, feed.level, start, feed."end", value,'
-            f' chain."end" IS NOT NULL AS chained FROM {rows} AS feed LEFT JOIN chain'
-            ' ON feed.level = chain.level AND feed."end" = chain."end"'
-            " WHERE kind IS DISTINCT FROM 'node' OR chained OR value IS NULL"
+            f"CREATE TEMP TABLE read AS SELECT {columns} FROM {every} AS feed"
+            f" WHERE kind IS DISTINCT FROM 'node' UNION ALL SELECT {columns} FROM {ending} AS feed"
+            ' JOIN chain ON feed.level = chain.level AND feed."end" = chain."end" WHERE kind = \'node\''
         )
         self._check()
         begins = f"TIMESTAMPTZ '{self.folder.terms.calendar.time(self.first).isoformat()}'"
@@ -179,11 +186,14 @@ class FeedSums:
         rows = self.folder.rows(node.stop - 1 for nodes in parts for node in nodes)
         self.connection.register("shown", keys.append_column("rank", pa.array(range(len(keys)), pa.int64())))
         counts = self.connection.execute(
-            f"SELECT rank, begin, sum(value)::BIGINT FROM {rows} AS feed JOIN shown USING ({self._keys})"
+            f"SELECT rank, begin, sum(value)::BIGINT, bool_or(value IS NULL)"
+            f" FROM {rows} AS feed JOIN shown USING ({self._keys})"
             ' JOIN parts ON feed.level = parts.level AND feed."end" = parts."end"'
             " WHERE kind = 'node' GROUP BY ALL"
         ).fetchall()
-        for rank, begin, count in counts:
+        for rank, begin, count, missing in counts:
+            if missing:
+                raise DataError(FILES.format(self.folder.path))
             row, cell = found[int(str(rank))], cells[int(str(begin))]
             row[cell] = (row[cell] or 0) + int(str(count))
         return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from hushcount.errors import DataError
 from hushcount.mechanisms.continual.gate import claim_for
 from hushcount.mechanisms.registry import EVERY_MECHANISM
+from hushcount.registry import Registry
 
 WATCHED = {
     "gate": claim_for("one event"),
@@ -63,6 +64,7 @@ def explain(name: str) -> Explanation:
     >>> explain("floor").page
     'docs/proofs/counters/floor.md'
     """
+    Registry[object]("mechanism", dict.fromkeys(names(), "")).check(name)
     claim = WATCHED[name] if name in WATCHED else EVERY_MECHANISM[name].claim
     return Explanation(name, claim.theorem, claim.assumptions, claim.proof)
 

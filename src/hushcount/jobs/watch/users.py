@@ -31,7 +31,7 @@ UNEVEN = (
     "cell must be a whole number of periods, and start and until must be where cells of {} begin, counted"
     " from 1970 in UTC."
 )
-MOST = 100_000
+MOST = 2_000  # the composition of so many responses is computed in a second
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 import itertools
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 from tests.seeded_bits import SeededBits
 
 import hushcount as hc
-from hushcount.errors import LedgerError, ParameterError
+from hushcount.errors import DataError, LedgerError, ParameterError
 from hushcount.jobs.watch.start import watch
 from hushcount.jobs.watch.state import open_state
 from hushcount.secure import drawn_from
@@ -45,8 +46,6 @@ def daily(make):
 
 def frame(rows, day=1):
     """A table of users and keys, one row per pair."""
-    import pyarrow as pa
-
     who, urls = zip(*rows, strict=True) if rows else ((), ())
     times = [f"2026-10-{day:02}T05:00:00"] * len(rows)
     return pa.table({"who": list(who), "url": list(urls), "ts": times})
@@ -206,6 +205,20 @@ def test_terms_of_users_are_checked(make, terms, said):
     with pytest.raises(ParameterError) as refused:
         make(**terms)
     assert str(refused.value).startswith(said)
+
+
+def test_a_batch_that_fails_counts_no_pair(make):
+    made = make(max_pairs=2)
+
+    def tables():
+        yield pa.table({"key": ["a", "b"], "owner": ["u", "u"]})
+        raise DataError("The rest cannot be read.")
+
+    with open_state(made._path) as state, pytest.raises(DataError):
+        state.add("first", tables())
+    assert counted(made, "seen") == []
+    assert made.add(frame([("u", "c"), ("u", "d")]), label="first")
+    assert counted(made) == {"c": 1, "d": 1}
 
 
 def test_a_log_of_users_is_run_day_by_day(daily, tmp_path):
