@@ -19,6 +19,7 @@ from hushcount.keys.weights import WeightColumn
 from hushcount.privacy import EVENT, USER, Guarantee, PrivacyUnit, check_count
 from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.sketches.counters import StreamCounters
+from hushcount.sketches.dealt.key_shards import KeyShardSketch
 from hushcount.sources.open import beside, open_source
 from hushcount.sources.source import Source
 from hushcount.sources.wrapped import (
@@ -173,7 +174,7 @@ class Request(Spending):
     def open_for(self, sketch: Sketch, state: Mapping[str, str] | None) -> Source:
         """Open the source for a sketch: text stays behind a dictionary if it can be read there."""
         source = self.open(state)
-        return source.by_code() if isinstance(sketch, StreamCounters) else source
+        return source.by_code() if isinstance(sketch, StreamCounters | KeyShardSketch) else source
 
     def of_users(self, users: UserSettings, progress: Progress | None = None) -> Request:
         """Return the request for rows of users, as many of each as may be kept: a whole number."""
