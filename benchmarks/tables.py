@@ -28,8 +28,7 @@ def tables(results: Row) -> Iterator[Table]:
     for kind, title in KINDS.items():
         if kind in results:
             yield _updates(title, results[kind])
-    if "parquet" in results:
-        yield _contest(results["parquet"])
+    yield from (_contest(results[part]) for part in ("parquet", "terms") if part in results)
     if "noise" in results:
         yield _noise(results["noise"])
     if "linear" in results:

@@ -15,7 +15,8 @@ import numpy as np
 
 from benchmarks.data import EXPONENTS, integers
 from hushcount.sketches.counters import SpaceSaving
-from hushcount.sketches.dealt.key_shards import PIECE, KeyShardSketch
+from hushcount.sketches.dealt.dealer import PIECE
+from hushcount.sketches.dealt.key_shards import KeyShardSketch
 
 ROWS, QUICK_ROWS, COUNTERS, ROUNDS = 8_000_000, 2_000_000, 131_072, 5
 THREADS = (2, 4, 8, 16)

@@ -14,7 +14,7 @@ OTHERS = {
     "keys/domains.py",
     "keys/memory.py",
     "keys/objects.py",
-    "sketches/table.py",
+    "sketches/tables/pages.py",
     "stores/duckdb.py",
 }
 

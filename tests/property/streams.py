@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hushcount.compiled._kernels.hashing import hash_bytes, mix
-from hushcount.sketches._kernels import table as layout
+from hushcount.sketches._kernels import arrays as layout
 
 EXTREMES = [0, -1, 1, -(2**63), 2**63 - 1, 2**32, -(2**32), 255, 256]
 LENGTHS = (0, 1, 2, 6, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 40)

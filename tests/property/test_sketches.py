@@ -23,7 +23,7 @@ from tests.property.streams import (
     table_of,
 )
 
-from hushcount.sketches._kernels import table as layout
+from hushcount.sketches._kernels import arrays as layout
 from hushcount.sketches.counters import MisraGries, SpaceSaving
 from hushcount.sketches.exact import Exact
 from hushcount.sketches.kinds import load

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hushcount.compiled.late import late
 from hushcount.errors import DataError, KeyTypeError, ParameterError
-from hushcount.hierarchies._kernels.levels import shared_integers
 from hushcount.keys.arrays import ByteKeys, held_as, is_bytes, to_kernel
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hushcount.compiled.arrays import Counts, Mask, Words
 
     Levels = npt.NDArray[np.int16]
+
+kernels = late("hushcount.hierarchies._kernels.levels")
 
 ROOT = "*"
 MARKER = "·"
@@ -145,7 +147,7 @@ class IntegerHierarchy(Hierarchy):
     def _shared(self, leaves: pa.Array, before: pa.Scalar | None) -> Levels:
         """Compare numbers with the ones before them."""
         first = np.uint64(0 if before is None else before.as_py())
-        levels: Levels = shared_integers(_integers(leaves), first, self.shifts)
+        levels: Levels = kernels.shared_integers(_integers(leaves), first, self.shifts)
         return levels
 
 

@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hushcount.compiled.late import late
 from hushcount.errors import ParameterError
-from hushcount.hierarchies._kernels.components import DOMAIN, PATH, ROW, components
-from hushcount.hierarchies._kernels.levels import cut_components, shared_components
 from hushcount.hierarchies.base import (
     MARKER,
     ROOT,
@@ -32,6 +31,9 @@ from hushcount.keys.arrays import ByteKeys, from_kernel
 
 if TYPE_CHECKING:
     from hushcount.hierarchies.base import Levels
+
+kernels = late("hushcount.hierarchies._kernels.components")
+of_levels = late("hushcount.hierarchies._kernels.levels")
 
 DEPTH = 4
 ROW_SEPARATOR = " > "
@@ -65,7 +67,7 @@ class ComponentHierarchy(Hierarchy):
     def nodes(self, leaves: pa.Array, level: int) -> pa.Array:
         """Return the first components of leaves."""
         read = octets(leaves)
-        data, ends = cut_components(read.data, read.offsets, level)
+        data, ends = of_levels.cut_components(read.data, read.offsets, level)
         return from_kernel(ByteKeys(data, ends.view(np.uint64)), pa.binary())
 
     def _read(self, keys: pa.Array) -> pa.Array:
@@ -76,7 +78,7 @@ class ComponentHierarchy(Hierarchy):
         """Count the components that leaves have in common with the ones before them."""
         read = octets(leaves)
         first = np.array(bytearray(b"" if before is None else before.as_py()), np.uint8)
-        levels: Levels = shared_components(read.data, read.offsets, first)
+        levels: Levels = of_levels.shared_components(read.data, read.offsets, first)
         return levels
 
     def _label(self, leaf: int | bytes, level: int) -> str:
@@ -108,7 +110,7 @@ class TextReader:
     def __call__(self, keys: pa.Array) -> pa.Array:
         """Return the leaves of keys; null if one is malformed."""
         read = checked_octets(keys, self.name, "text")
-        data, ends, good = components(self.form, read.data, read.offsets, self.depth)
+        data, ends, good = kernels.components(self.form, read.data, read.offsets, self.depth)
         if keys.null_count:
             good &= keys.is_valid().to_numpy(zero_copy_only=False)
         valid = None if good.all() else pa.array(good).buffers()[1]
@@ -147,7 +149,7 @@ def domain(depth: int = DEPTH) -> ComponentHierarchy:
     >>> hierarchy.labels(leaves, [3, 3]).to_pylist()
     ['com.example.www', 'com.example.·']
     """
-    return _of_text("domain", DOMAIN, depth, ".")
+    return _of_text("domain", kernels.DOMAIN, depth, ".")
 
 
 def path(depth: int = DEPTH) -> ComponentHierarchy:
@@ -163,7 +165,7 @@ def path(depth: int = DEPTH) -> ComponentHierarchy:
     >>> hierarchy.labels(leaves, [3, 3]).to_pylist()
     ['example.com/a/b', '/usr/lib/·']
     """
-    return _of_text("path", PATH, depth, "/")
+    return _of_text("path", kernels.PATH, depth, "/")
 
 
 def _of_text(what: str, form: int, depth: int, separator: str) -> ComponentHierarchy:
@@ -191,7 +193,7 @@ def columns(names: str | Sequence[str]) -> ComponentHierarchy:
     if not names or not all(names) or len(set(names)) < len(names):
         raise ParameterError(f"columns must be a list of different names, got {','.join(names)!r}.")
     name = "columns:" + ",".join(names)
-    reader = TextReader(name, ROW, len(names)) if len(names) > 1 else _one_column
+    reader = TextReader(name, kernels.ROW, len(names)) if len(names) > 1 else _one_column
     return ComponentHierarchy(name, len(names), reader, ROW_SEPARATOR)
 
 

@@ -20,6 +20,7 @@ from hushcount.privacy import EVENT, USER, Guarantee, PrivacyUnit
 from hushcount.releases.accuracy import EVENTS, Counted
 from hushcount.sketches.cells import LinearSketch
 from hushcount.sketches.counters import StreamCounters
+from hushcount.sketches.dealt.key_shards import KeyShardSketch
 from hushcount.sketches.exact import Exact
 from hushcount.sources.open import beside, open_source
 from hushcount.sources.source import Source
@@ -181,7 +182,7 @@ class Request(Spending):
         source = self.open(state)
         if isinstance(sketch, LinearSketch | Exact):
             return source.grouped() or source
-        return source.by_code() if isinstance(sketch, StreamCounters) else source
+        return source.by_code() if isinstance(sketch, StreamCounters | KeyShardSketch) else source
 
     def of_users(self, users: UserSettings, progress: Progress | None = None) -> Request:
         """Return the request for rows of users, as many of each as may be kept: a whole number."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Self, cast
 
 from hushcount.secure import SystemBytes
@@ -109,6 +108,8 @@ class Documented:
 @lru_cache(maxsize=1)
 def software() -> str:
     """Return the version of hushcount, as far as it is installed."""
+    from importlib.metadata import PackageNotFoundError, version  # which loads email
+
     try:
         return version("hushcount")
     except PackageNotFoundError:

@@ -26,6 +26,7 @@ from hushcount.sketches.coded.batch import PreparedKeys
 from hushcount.sketches.held import check_counts, check_id, check_keys, entries_from, entry_arrays, need
 from hushcount.sketches.several import check_room, several
 from hushcount.sketches.table import NO_ENTRIES, ONCE, CounterTable, Entries, looked_up
+from hushcount.sketches.tables.packed import packed, unpacked
 
 BUFFER = 4096
 
@@ -155,13 +156,13 @@ class BufferedSketch(SavedSketch, Generic[Batch]):
         del self._buffer[: len(waiting)]
         if not waiting:
             return
+        refusal: HushcountError | None = None
         try:
-            self.count(self.prepared(waiting))
-            return
+            batch = self.prepared(waiting)
         except HushcountError:
-            pass
-        good, refusal = self._countable(waiting)
-        self.count(self.prepared(good))
+            good, refusal = self._countable(waiting)
+            batch = self.prepared(good)
+        self.count(batch)
         if refusal is not None:
             raise refusal
 
@@ -217,8 +218,7 @@ class CounterSketch(BufferedSketch[PreparedKeys]):
         Parameters
         ----------
         keys : array, frame column or iterable
-            Keys of one type. Nulls are ignored. The batch is converted as a whole before anything is
-            counted, so an iterable must fit in memory.
+            Keys of one type. Nulls are ignored. An iterable must fit in memory.
         times : array or iterable of int, optional
             How many consecutive events each key stands for, 1 by default; no key may then be null.
         """
@@ -284,11 +284,11 @@ class CounterSketch(BufferedSketch[PreparedKeys]):
         """Return what is written of a sketch: its own fields and those of all counter sketches."""
         entries = self.entries()
         common = {"id": self.id, "total": self._total, "key_type": type_to_text(self._key_type)}
-        return Contents(kind, {**common, **fields}, entry_arrays(entries))
+        return Contents(kind, {**common, **fields}, packed(entry_arrays(entries)))
 
     def _restore(self, contents: Contents, floor: int = 0) -> None:
         """Fill a new sketch with what was written; raise ValueError if it describes none."""
-        fields, entries = contents.fields, entries_from(contents.arrays)
+        fields, entries = contents.fields, entries_from(unpacked(contents.arrays))
         kind = type_from_text(fields["key_type"])
         check_counts(fields, entries, kind, floor)
         self.id = check_id(fields["id"])

@@ -167,10 +167,10 @@ def _can_be_keys(kind: pa.DataType) -> bool:
 def check_memory(asked: int, arrays: Arrays) -> None:
     """Raise if a file asks for much more memory than what it holds: whoever made it could ask for any.
 
-    A full sketch of short keys takes 16 times as many bytes as its file.
+    A full sketch of short keys takes 18 to 40 times as many bytes as its file.
     """
     size = sum(array.nbytes for array in arrays.values())
-    if asked > max(LARGEST_UNFOUNDED, 64 * size):
+    if asked > max(LARGEST_UNFOUNDED, 128 * size):
         raise SketchFileError(
             f"The sketch asks for {asked / 1e9:.1f} GB of memory but holds few keys, so it was not opened;"
             " count the data again with fewer counters."

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hushcount.compiled.arrays import Counts, Words
+from hushcount.compiled.late import late
 from hushcount.errors import NotProvedError, ParameterError
 from hushcount.files.container import Contents
 from hushcount.hierarchies.base import Hierarchy, IntegerHierarchy, good_leaves, octets
@@ -23,20 +24,20 @@ from hushcount.keys.plain import check_lengths, check_on_bad
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 from hushcount.shapes import FloorCounters, LevelCounters, Public
-from hushcount.sketches._kernels.levels import BLOCK_OF_LEAVES, component_spans, update_levels
-from hushcount.sketches._kernels.table import TableArrays
+from hushcount.sketches._kernels.arrays import TableArrays
 from hushcount.sketches.base import BufferedSketch, alone
 from hushcount.sketches.counters import SpaceSaving, check_counters
 from hushcount.sketches.held import check_id, check_memory, need
 from hushcount.sketches.several import check_room, several
 from hushcount.sketches.table import ONCE, CounterTable, Spans, side_by_side
 
+kernels = late("hushcount.sketches._kernels.levels")
+
 
 class HierarchySketch(BufferedSketch[list[pa.Array]]):
     """`counters` counters for each level below the root; the root is the number of events.
 
-    Equal to one SpaceSaving sketch for each level, fed with the nodes of all leaves at that level. Malformed
-    keys are dropped.
+    Equal to a SpaceSaving sketch of each level fed with the nodes of all leaves. Malformed keys are dropped.
 
     Parameters
     ----------
@@ -85,8 +86,7 @@ class HierarchySketch(BufferedSketch[list[pa.Array]]):
         Parameters
         ----------
         keys : array, frame column or iterable
-            Keys of one type. Nulls are ignored. The batch is converted as a whole before anything is
-            counted, so an iterable must fit in memory.
+            Keys of one type. Nulls are ignored. An iterable must fit in memory.
         on_bad : "drop" or "fail"
             What to do with a malformed key.
         times : array or iterable of int, optional
@@ -224,7 +224,7 @@ class HierarchySketch(BufferedSketch[list[pa.Array]]):
             tables = self._open()
             if isinstance(self.hierarchy, IntegerHierarchy):
                 words = np.asarray(leaves.to_numpy(zero_copy_only=True), np.uint64)
-                update_levels(self._tables, words, times, self.hierarchy.shifts[1:])
+                kernels.update_levels(self._tables, words, times, self.hierarchy.shifts[1:])
             else:
                 self._count_nodes(tables, leaves, times)
             events = int(times.sum()) if len(times) else len(leaves)
@@ -234,9 +234,9 @@ class HierarchySketch(BufferedSketch[list[pa.Array]]):
 
     def _count_nodes(self, tables: Sequence[CounterTable], leaves: pa.Array, times: Words) -> None:
         """Count the nodes of leaves on every level, in blocks that stay in cache."""
-        for start in range(0, len(leaves), BLOCK_OF_LEAVES):
-            spans = _node_spans(self.hierarchy, leaves.slice(start, BLOCK_OF_LEAVES))
-            numbers = times[start : start + BLOCK_OF_LEAVES]
+        for start in range(0, len(leaves), kernels.BLOCK_OF_LEAVES):
+            spans = _node_spans(self.hierarchy, leaves.slice(start, kernels.BLOCK_OF_LEAVES))
+            numbers = times[start : start + kernels.BLOCK_OF_LEAVES]
             for table, span in zip(tables, spans, strict=True):
                 table.count_spans(span, numbers)
 
@@ -271,7 +271,7 @@ def _node_spans(hierarchy: Hierarchy, leaves: pa.Array) -> Iterator[Spans]:
     """Yield (data, begins, ends) of the nodes at level 1, 2, ...: node i is data[begins[i] : ends[i]]."""
     if isinstance(hierarchy, ComponentHierarchy):
         read = octets(leaves)
-        begins, ends = component_spans(read.data, read.offsets, hierarchy.height)
+        begins, ends = kernels.component_spans(read.data, read.offsets, hierarchy.height)
         yield from ((read.data, begins, level) for level in ends)
     else:
         for level in range(1, hierarchy.height + 1):

@@ -6,9 +6,7 @@ the kernels room, and turns what they keep back into entries.
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
@@ -17,14 +15,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.compiled.arrays import Counts, Octets, Words
-from hushcount.keys.arrays import ByteKeys, Keys, to_kernel
+from hushcount.compiled.late import late
+from hushcount.keys.arrays import ByteKeys, CodedKeys, Keys, to_kernel
 from hushcount.keys.memory import Data, asked_arrays
 from hushcount.secure import fresh_key
-from hushcount.sketches._kernels import codes as kernels
-from hushcount.sketches._kernels import restore as restoring
-from hushcount.sketches._kernels import table as layout
-from hushcount.sketches._kernels import update
-from hushcount.sketches._kernels.eviction import scratch_size
+from hushcount.sketches._kernels import arrays as layout
+from hushcount.sketches._kernels.arrays import scratch_size
+from hushcount.sketches.tables.few import FewKeys, strings_of
+from hushcount.sketches.tables.pages import stacks_of, zeros
+
+kernels = late("hushcount.sketches._kernels.table")
+codes = late("hushcount.sketches._kernels.codes")
+restoring = late("hushcount.sketches._kernels.restore")
+update = late("hushcount.sketches._kernels.update")
 
 Offsets = npt.NDArray[np.uint32] | Words
 Spans = tuple[Octets, Offsets, Offsets]  # bytes, and where each string begins and ends
@@ -69,25 +72,43 @@ class Rule(Enum):
 
 
 class CounterTable:
-    """At most `counters` keys, with at least `spread` slots for each."""
+    """At most `counters` keys, with at least `spread` slots for each.
+
+    The arrays are made, and the kernels loaded, when more rows come than a dictionary counts as fast.
+    """
 
     def __init__(self, counters: int, rule: Rule, *, of_bytes: bool, spread: int) -> None:
         self.rule, self.of_bytes, self.spread = rule, of_bytes, spread
-        self.patience = 0  # batches by code that are not asked about, after one had no room
+        self._hash_key = fresh_key()
         self.clear(counters)
 
     def clear(self, counters: int) -> None:
         """Forget all keys, and make room for this many."""
-        slots = _slots(counters, self.spread)
+        self.counters = counters
+        self._few: FewKeys | None = FewKeys(counters)
+        self._made: layout.TableArrays | None = None
+
+    @property
+    def _arrays(self) -> layout.TableArrays:
+        """The arrays; they take over what was counted without them."""
+        if self._made is None:
+            self._made = self._new_arrays()
+            if self._few is not None and len(self._few):
+                self.restore(self._few_entries(self._few))
+            self._few = None
+        return self._made
+
+    def _new_arrays(self) -> layout.TableArrays:
+        """Return the arrays of an empty table."""
+        counters, slots = self.counters, _slots(self.counters, self.spread)
         evicts = self.rule is not Rule.EXACT
         window = int(layout.WINDOW) if evicts else 1
-        self.counters = counters
-        self._arrays = layout.TableArrays(
-            rows=_zeros(2 * slots),
+        return layout.TableArrays(
+            rows=zeros(2 * slots),
             passed=np.zeros(slots // 4, np.uint8),
-            stacks=_stacks(window, counters) if evicts else np.zeros((1, 1), np.uint32),
+            stacks=stacks_of(window, counters) if evicts else np.zeros((1, 1), np.uint32),
             tops=np.zeros(window, np.int64),
-            state=_fresh_state(counters, self.rule),
+            state=_fresh_state(counters, self.rule, self._hash_key),
             refs=np.zeros(slots if self.of_bytes else 0, np.uint64),
             arena=np.empty(SMALLEST_ARENA if self.of_bytes else 0, np.uint8),
             scratch=np.empty(scratch_size(counters) if self.rule is Rule.MISRA_GRIES else 0, np.uint32),
@@ -96,67 +117,92 @@ class CounterTable:
     @property
     def used(self) -> int:
         """The number of counters in use."""
-        return int(self._arrays.state[layout.USED])
+        return int(self._arrays.state[layout.USED]) if self._few is None else len(self._few)
 
     @property
     def decrements(self) -> int:
         """How often all counters have been decremented; only Misra-Gries does so."""
-        return int(self._arrays.state[layout.FLOOR]) if self.rule is Rule.MISRA_GRIES else 0
+        lowers = self._few is None and self.rule is Rule.MISRA_GRIES
+        return int(self._arrays.state[layout.FLOOR]) if lowers else 0
 
     @property
     def nbytes(self) -> int:
         """The bytes of memory that the table has reserved."""
-        return sum(int(array.nbytes) for array in self._arrays)
+        return sum(int(array.nbytes) for array in self._made or ())
 
     def rewind(self, hash_key: bytes, floor: int) -> None:
         """Give an empty table the hash key and floor of another, before its keys are restored."""
-        self._arrays.state[[layout.KEY, layout.ODD]] = _words_of(hash_key)
-        self._arrays.state[layout.FLOOR] = floor
+        self._hash_key = hash_key
+        if floor:
+            self._few = None
+            self._arrays.state[layout.FLOOR] = floor
 
     def count(self, keys: Keys, times: Words = ONCE) -> None:
         """Count keys in their order, key i for times[i] events; `check_lengths` has passed them."""
         if isinstance(keys, ByteKeys):
             self.count_spans((keys.data, keys.offsets[:-1], keys.offsets[1:]), times)
+        elif self._few is not None and self._few.takes(len(keys)):
+            self._few.count(keys.tolist(), times)
         else:
             update.update_integers(self._arrays, keys, times)
+
+    def counts_few(self, rows: int) -> bool:
+        """Return whether so many rows more are few enough to be counted without arrays."""
+        return self._few is not None and self._few.takes(rows)
 
     def count_spans(self, spans: Spans, times: Words = ONCE) -> None:
         """Count the byte strings data[begins[i] : ends[i]] in their order."""
         data, begins, ends = spans
+        if self._few is not None and self._few.takes(len(begins)):
+            self._few.count(strings_of(*spans), times)
+            return
         done = update.update_bytes(self._arrays, data, (begins, ends), times, 0)
         while done < len(begins):
             block = slice(done, done + layout.BLOCK)
             self._make_room(_rounded_up(ends[block] - begins[block]))
             done = update.update_bytes(self._arrays, data, (begins, ends), times, done)
 
-    def has_room(self, spans: Spans) -> bool:
-        """Return whether all keys of a batch have a counter, or find a free one: none can evict another."""
-        data, begins, ends = spans
-        free = self.counters - self.used
-        return len(begins) <= free or bool(kernels.all_have_room(self._arrays, data, begins, ends, free))
+    def count_codes(self, keys: CodedKeys) -> None:
+        """Count rows in their order; a key that was found is not looked for again until it is evicted."""
+        page = (keys.values.data, keys.values.offsets)
+        size, slots = len(keys.values), self._arrays.rows.size // 2
+        seen = (np.zeros(size, np.uint64), np.zeros(size, np.uint32), np.zeros(slots, np.uint32))
+        codes.look_up_page(self._arrays, page, seen)
+        done = codes.update_codes(self._arrays, page, keys.codes, seen, 0)
+        while done < len(keys):
+            block = keys.codes[done : done + layout.BLOCK]
+            self._make_room(_rounded_up(np.diff(keys.values.offsets)[block]))
+            done = codes.update_codes(self._arrays, page, keys.codes, seen, done)
 
     def reserve(self, spans: Spans) -> None:
-        """Make room for all of these keys at once, if all of them find a free counter."""
+        """Make room for the bytes of all of these keys at once: each of them may find a free counter."""
         _, begins, ends = spans
         more = _rounded_up(ends - begins)
-        if (
-            len(begins) <= self.counters - self.used
-            and self._arrays.arena.size < int(self._arrays.state[layout.TOP]) + more
-        ):
+        if self._arrays.arena.size < int(self._arrays.state[layout.TOP]) + more:
             self._make_room(more)
 
     def lookup(self, keys: Keys) -> Counts:
         """Return the counts of keys, 0 for those not tracked."""
+        if self._few is not None:
+            if isinstance(keys, ByteKeys):
+                return self._few.lookup(strings_of(keys.data, keys.offsets[:-1], keys.offsets[1:]))
+            return self._few.lookup(keys.tolist())
         return np.asarray(update.lookup(self._arrays, *self._as_stored(keys)))
 
     def entries(self) -> Entries:
         """Return all tracked keys, least recently updated first."""
-        words, places = layout.collect(self._arrays, np.uint64(0xFFFFFFFFFFFFFFFF))
+        if self._few is not None:
+            return self._few_entries(self._few)
+        words, places = kernels.collect(self._arrays, np.uint64(0xFFFFFFFFFFFFFFFF))
         counts = (words >> layout.CLOCK_BITS).astype(np.int64)
         if self.of_bytes:
-            data, offsets = layout.gather_bytes(self._arrays, places)
+            data, offsets = kernels.gather_bytes(self._arrays, places)
             return Entries(ByteKeys(data, offsets), counts)
         return Entries(self._arrays.rows[places] ^ self._arrays.state[layout.KEY], counts)
+
+    def _few_entries(self, few: FewKeys) -> Entries:
+        """Return the keys of a dictionary with their counts."""
+        return Entries(few.keys(self.of_bytes), few.counts())
 
     def restore(self, entries: Entries) -> None:
         """Fill an empty table with what `entries` gave."""
@@ -178,9 +224,9 @@ class CounterTable:
         It is twice as large as what is tracked, so that at least as many bytes are stored before the next
         move as this one copies.
         """
-        tracked = int(layout.live_bytes(self._arrays))
+        tracked = int(kernels.live_bytes(self._arrays))
         arena = np.empty(max(SMALLEST_ARENA, 2 * tracked + more), np.uint8)
-        self._arrays = layout.compact(self._arrays, arena)
+        self._made = kernels.compact(self._arrays, arena)
 
 
 def memory_bound(counters: int, spread: int, max_key_bytes: int) -> int:
@@ -202,7 +248,7 @@ def side_by_side(tables: Sequence[CounterTable]) -> layout.TableArrays:
     """Move tables of one size into common arrays, one row for each table, so that a kernel can visit all."""
     common = layout.TableArrays(*map(_rows_of, zip(*(table._arrays for table in tables), strict=True)))
     for index, table in enumerate(tables):
-        table._arrays = layout.TableArrays(*(array[index] for array in common))
+        table._made = layout.TableArrays(*(array[index] for array in common))
     return common
 
 
@@ -210,7 +256,7 @@ def _rows_of(arrays: Sequence[npt.NDArray[np.generic]]) -> npt.NDArray[np.generi
     """Return one array with these as its rows."""
     shape = (len(arrays), *arrays[0].shape)
     size = len(arrays) * arrays[0].nbytes
-    common = _zeros(-(-size // 8)).view(np.uint8)[:size].view(arrays[0].dtype).reshape(shape)
+    common = zeros(-(-size // 8)).view(np.uint8)[:size].view(arrays[0].dtype).reshape(shape)
     for row, array in zip(common, arrays, strict=True):
         row[...] = array
     return common
@@ -226,12 +272,12 @@ def _rounded_up(lengths: Offsets) -> int:
     return int((-(-lengths.astype(np.int64) // GRAIN) * GRAIN).sum())
 
 
-def _fresh_state(counters: int, rule: Rule) -> Words:
-    """Return the state of an empty table with a random hash key."""
+def _fresh_state(counters: int, rule: Rule, hash_key: bytes) -> Words:
+    """Return the state of an empty table."""
     state = np.zeros(10, np.uint64)
     state[layout.COUNTERS] = counters
     state[layout.RULE] = rule.value
-    state[[layout.KEY, layout.ODD]] = _words_of(fresh_key())
+    state[[layout.KEY, layout.ODD]] = _words_of(hash_key)
     return state
 
 
@@ -240,25 +286,3 @@ def _words_of(hash_key: bytes) -> Words:
     words = np.frombuffer(hash_key, "<u8").astype(np.uint64)
     words[1] |= np.uint64(1)
     return words
-
-
-def _zeros(words: int) -> Words:
-    """Return zeros that begin on a page, so that a bucket is one cache line; on large pages if possible."""
-    pages = _private_pages(max(8 * words, 1))
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):
-            pages.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(pages, np.uint64, words)
-
-
-def _private_pages(size: int) -> mmap.mmap:
-    """Return memory of this process alone; by default a fork would write into the table of its parent."""
-    if hasattr(mmap, "MAP_ANONYMOUS"):
-        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return mmap.mmap(-1, size)
-
-
-def _stacks(window: int, counters: int) -> npt.NDArray[np.uint32]:
-    """Return a stack for each count of the window, each with room for all counters."""
-    words = -(-window * counters // 2)
-    return _zeros(words).view(np.uint32)[: window * counters].reshape(window, counters)

@@ -13,7 +13,7 @@ from tests.property.streams import order_in
 import hushcount
 from hushcount.errors import DataError, ParameterError, SketchFileError
 from hushcount.files import container
-from hushcount.sketches._kernels import table as layout
+from hushcount.sketches._kernels import arrays as words
 from hushcount.sketches.counters import LARGEST_COUNTERS, MisraGries, SpaceSaving
 from hushcount.sketches.kinds import load
 from hushcount.sketches.table import LARGEST_TOTAL
@@ -69,7 +69,7 @@ def test_two_sketches_hash_differently_and_agree() -> None:
     one.update(stream)
     other.update(stream)
     assert one.id != other.id
-    hash_keys = [sketch._table._arrays.state[[layout.KEY, layout.ODD]].tolist() for sketch in (one, other)]
+    hash_keys = [sketch._table._arrays.state[[words.KEY, words.ODD]].tolist() for sketch in (one, other)]
     assert hash_keys[0] != hash_keys[1]
     assert one.shape().keys.equals(other.shape().keys)
     assert one.shape().counts.tolist() == other.shape().counts.tolist()

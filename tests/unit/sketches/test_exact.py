@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hushcount.sketches._kernels import table as layout
+from hushcount.sketches._kernels import arrays as words
 from hushcount.sketches.exact import FIRST_COUNTERS, Exact
 from hushcount.sketches.kinds import load
 
@@ -54,7 +54,7 @@ def test_the_number_of_keys_at_the_edge_of_growth() -> None:
 def test_the_clock_may_run_out() -> None:
     sketch = Exact()
     sketch.update([1, 2, 3])
-    sketch._table._arrays.state[layout.CLOCK] = layout.LAST_TIME - np.uint64(5)
+    sketch._table._arrays.state[words.CLOCK] = words.LAST_TIME - np.uint64(5)
     sketch.update(list(range(300)))
     assert counts_in(sketch) == Counter(range(300)) + Counter([1, 2, 3])
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushcount.compiled.arrays import Counts, Floats, Mask
-from hushcount.mechanisms.sampling._kernels.walks import report_pieces, walk_back
+from hushcount.compiled.late import late
 from hushcount.mechanisms.sampling.rows import SampleRows
 from hushcount.mechanisms.sampling.schemes import RELATIVE_ERROR
+
+kernels = late("hushcount.mechanisms.sampling._kernels.walks")
 
 SHORT = 16  # counts that often suffice to warm up
 TIGHT = 2.0**-36  # bounds so close lead to no more open keys
@@ -81,9 +83,9 @@ class Window:
         order = np.argsort(counts, kind="stable")
         places, there = self.places(counts[order]), mass.where(order)
         numbers = (inverse - WIDEN, step * (inverse + WIDEN), ratio)
-        fewer = walk_back(places, there.low, low, numbers, self.size)
+        fewer = kernels.walk_back(places, there.low, low, numbers, self.size)
         numbers = (inverse + WIDEN, step * (inverse - WIDEN), ratio)
-        more = walk_back(places, there.high, high, numbers, self.size)
+        more = kernels.walk_back(places, there.high, high, numbers, self.size)
         back = np.argsort(order)
         ends = (fewer == more) & (fewer < self.size)
         return ends[back], counts - fewer[back].astype(np.int64), there.where(back)
@@ -103,7 +105,7 @@ def _reported(rows: SampleRows, start: Bounds, first: Counts, size: int) -> tupl
     ratio, _, step = rows.grid.floats
     sampling = sampling_bounds(rows, first[:, None] + np.arange(size))
     both = np.stack([sampling.low, sampling.high])
-    low, high = report_pieces(np.stack([start.low, start.high]), both, (ratio, step), WIDEN)
+    low, high = kernels.report_pieces(np.stack([start.low, start.high]), both, (ratio, step), WIDEN)
     return low, high
 
 

@@ -14,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hushcount.compiled.arrays import Counts, Floats, Mask
-from hushcount.mechanisms.sampling._kernels.walks import likelihoods, report_range
+from hushcount.compiled.late import late
 from hushcount.mechanisms.sampling.gentle import GentleRows
 from hushcount.mechanisms.sampling.rows import stationary_masses, values_grid
 from hushcount.mechanisms.sampling.schemes import EVERY_KEY, Scheme
 from hushcount.privacy import Budget
+
+kernels = late("hushcount.mechanisms.sampling._kernels.walks")
 
 LARGEST_RANGE = 1 << 20  # counts looked at together
 AROUND_PEAK = range(-1, 4)  # counts above the peak at which a value can be most likely
@@ -118,7 +120,7 @@ class SampleDistribution:
             inside = distinct[block]
             first = int(inside[0]) - 1
             masses, numbers = self._range(first, int(inside[-1]) + self.depth), (self.ratio, self.step)
-            places = likelihoods(inside - first, masses, numbers, self.depth, failure)
+            places = kernels.likelihoods(inside - first, masses, numbers, self.depth, failure)
             places[1] = np.where(places[1] < 0, places[2], np.minimum(places[1], places[2]))
             found[:, block] = first + places.astype(np.int64)
         return found[:, inverse]
@@ -126,7 +128,7 @@ class SampleDistribution:
     def _range(self, first: int, last: int) -> Floats:
         """Return pi for all counts of a range; below count 1 nothing is published."""
         counts = np.arange(first - self.warm_up, last + 1)
-        masses: Floats = report_range(0.0, self.scheme.probability(counts), self.ratio, self.step)
+        masses: Floats = kernels.report_range(0.0, self.scheme.probability(counts), self.ratio, self.step)
         return masses[self.warm_up :]
 
     def _report(self, before: Floats, counts: Counts) -> Floats:

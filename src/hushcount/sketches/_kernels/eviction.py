@@ -30,7 +30,7 @@ import numpy as np
 from hushcount.compiled._kernels.hashing import mix
 from hushcount.compiled._kernels.intrinsics import prefetch
 from hushcount.compiled.kernel import inlined, kernel
-from hushcount.sketches._kernels.table import (
+from hushcount.sketches._kernels.arrays import (
     AHEAD,
     CLOCK_BITS,
     END,
@@ -40,9 +40,8 @@ from hushcount.sketches._kernels.table import (
     LENGTH_MASK,
     ODD,
     WINDOW,
-    collect,
-    slot_of,
 )
+from hushcount.sketches._kernels.table import collect, slot_of
 
 _U = np.uint64
 _ONE, _FOUR = _U(1), _U(4)
@@ -126,14 +125,6 @@ def comes_before(table: Any, place: Any, other: Any) -> Any:
         if a != b:
             return a < b
     return (left & LENGTH_MASK) < (right & LENGTH_MASK)
-
-
-def scratch_size(counters: int) -> int:
-    """Return how many words of 32 bits it takes to sort so many keys (see `split`).
-
-    A table keeps them: memory that is asked for anew at every decrement would cost more than the sorting.
-    """
-    return 7 * counters + 3
 
 
 @inlined

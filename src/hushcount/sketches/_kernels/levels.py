@@ -13,7 +13,7 @@ import numpy as np
 
 from hushcount.compiled._kernels.intrinsics import load64
 from hushcount.compiled.kernel import inlined, kernel
-from hushcount.sketches._kernels.table import TableArrays
+from hushcount.sketches._kernels.arrays import TableArrays
 from hushcount.sketches._kernels.update import update_integers
 
 _U = np.uint64

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from hushcount.compiled.kernel import kernel
-from hushcount.sketches._kernels.eviction import line_up, open_window
-from hushcount.sketches._kernels.table import (
+from hushcount.sketches._kernels.arrays import (
     CLOCK,
     CLOCK_BITS,
     COUNTERS,
@@ -17,12 +16,9 @@ from hushcount.sketches._kernels.table import (
     MISRA_GRIES,
     RULE,
     USED,
-    collect,
-    home_of,
-    keep_bytes,
-    mark_passed,
-    search,
 )
+from hushcount.sketches._kernels.eviction import line_up, open_window
+from hushcount.sketches._kernels.table import collect, home_of, keep_bytes, mark_passed, search
 
 _U = np.uint64
 _ONE, _FOUR = _U(1), _U(4)

@@ -26,49 +26,28 @@ word, so that an update writes one word, next to the key it has just compared.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hushcount.compiled._kernels.hashing import copy_bytes, mix, same_bytes
 from hushcount.compiled._kernels.intrinsics import borrow
 from hushcount.compiled.kernel import inlined, kernel
+from hushcount.sketches._kernels.arrays import (
+    EMPTY,
+    GONE,
+    GRAIN,
+    HOLES,
+    LENGTH_BITS,
+    LENGTH_MASK,
+    ODD,
+    TOP,
+    USED,
+    TableArrays,
+)
 
 _U = np.uint64
 _ONE, _TWO, _THREE, _FOUR, _SEVEN, _HALF = _U(1), _U(2), _U(3), _U(4), _U(7), _U(32)
-
-CLOCK_BITS = _U(24)
-LAST_TIME = _U((1 << 24) - 1)
-WINDOW = _U(16)
-EMPTY = _U(0)
-GONE = _U(1)
-BLOCK = 128
-AHEAD = 8
-
-# The words of `state`: keys in use, floor, time of the last update, first count above the window, GONE slots,
-# bytes of the arena in use; then constants: number of counters, two words of hash key (the second is odd),
-# and the rule by which a new key gets a counter when all are in use.
-USED, FLOOR, CLOCK, END, HOLES, TOP, COUNTERS, KEY, ODD, RULE = range(10)
-
-SPACE_SAVING = 0
-MISRA_GRIES = 1
-
-LENGTH_BITS = _U(24)
-LENGTH_MASK = _U((1 << 24) - 1)
-GRAIN = _U(15)
-
-
-class TableArrays(NamedTuple):
-    """The arrays of one table: `refs` and `arena` for byte strings, `scratch` for Misra-Gries to sort in."""
-
-    rows: Any
-    passed: Any
-    stacks: Any
-    tops: Any
-    state: Any
-    refs: Any
-    arena: Any
-    scratch: Any
 
 
 @inlined

@@ -17,8 +17,7 @@ import numpy as np
 from hushcount.compiled._kernels.hashing import hash_bytes, mix
 from hushcount.compiled._kernels.intrinsics import borrow, prefetch
 from hushcount.compiled.kernel import inlined, kernel
-from hushcount.sketches._kernels.eviction import lower, open_window, pop, pop_zero, push
-from hushcount.sketches._kernels.table import (
+from hushcount.sketches._kernels.arrays import (
     BLOCK,
     CLOCK,
     CLOCK_BITS,
@@ -38,6 +37,9 @@ from hushcount.sketches._kernels.table import (
     SPACE_SAVING,
     TOP,
     USED,
+)
+from hushcount.sketches._kernels.eviction import lower, open_window, pop, pop_zero, push
+from hushcount.sketches._kernels.table import (
     borrowed,
     bucket_of,
     collect,
@@ -80,19 +82,21 @@ def restart_clock(table: Any) -> Any:
 def replace(table: Any, found: Any, clock: Any, item: Any, count: Any) -> Any:
     """Put a key that is not tracked into its free slot, if the rule gives it a counter.
 
-    `found` is the key with the slot, and `count` how many events it stands for.
+    `found` is the key with the slot, and `count` how many events it stands for. Return the place of the key
+    that was evicted, or the slot itself if there is none.
     """
     state = table.state
     rows = table.rows
     key, place = found
     ref = _U(0)
+    evicted = place
     if state[USED] == state[COUNTERS]:
         if state[RULE] == MISRA_GRIES:
             evicted, is_zero = pop_zero(table)
             while not is_zero:
                 count -= lower(table, count)
                 if count == 0:
-                    return
+                    return place
                 evicted, is_zero = pop_zero(table)
         else:
             evicted = pop(table)
@@ -112,6 +116,7 @@ def replace(table: Any, found: Any, clock: Any, item: Any, count: Any) -> Any:
         push(table, count, place)
     elif state[END] == 0 and state[USED] == state[COUNTERS]:
         open_window(table, _U(state[RULE] == SPACE_SAVING))
+    return evicted
 
 
 @inlined

@@ -1,8 +1,8 @@
 """Batches that were converted and checked; keys that rows share are counted once if none can evict another.
 
-If the counters in use and the keys of a batch that are not tracked are at most all counters, nothing is
-evicted or decremented while the batch is counted. Then one update for each key, by its number of rows, in the
-order of last rows, gives the state that row after row would give. Otherwise rows are counted in their order.
+If the counters in use and the keys of a batch are at most all counters, nothing is evicted or decremented
+while the batch is counted. Then one update for each key, by its number of rows, in the order of last rows,
+gives the state that row after row would give. Otherwise rows are counted in their order.
 
 Theorem and proof: docs/proofs/sketches/codes.md. Checked by: tests/privacy/test_codes.py
 """
@@ -16,14 +16,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from hushcount.compiled.arrays import Words
+from hushcount.compiled.late import late
 from hushcount.keys.arrays import CodedKeys, Keys, coded_keys, held_as, to_kernel
 from hushcount.keys.memory import Data, key_arrays, shared_text
 from hushcount.keys.plain import LARGEST_SKETCHED, check_lengths
-from hushcount.sketches._kernels import codes as kernels
 from hushcount.sketches.table import ONCE, CounterTable, Spans
 
+kernels = late("hushcount.sketches._kernels.codes")
+
 FEWEST = 256  # rows for which keys are not worth looking for
-PATIENCE = 8  # batches that are counted by rows after one that had no room
 
 
 class PreparedKeys(NamedTuple):
@@ -74,17 +75,22 @@ class PreparedKeys(NamedTuple):
 
 
 def count_codes(table: CounterTable, keys: CodedKeys) -> None:
-    """Count rows in their order, or each of their keys once if that gives the same state."""
-    table.patience -= 1
-    if len(keys) >= FEWEST and table.patience < 0:
+    """Count rows in their order, or each of their keys once if that gives the same state.
+
+    In their order, a key is looked for once and not in every row, unless there are more keys than rows.
+    """
+    free = table.counters - table.used
+    if free and len(keys) >= FEWEST and not table.counts_few(len(keys)):
         order, times = kernels.line_up_codes(keys.codes, len(keys.values))
-        spans = spans_of(keys, order)
-        if table.has_room(spans):
+        if len(order) <= free:
+            spans = spans_of(keys, order)
             table.reserve(spans)
             table.count_spans(spans, times)
             return
-        table.patience = PATIENCE
-    table.count_spans(spans_of(keys, keys.codes))
+    if len(keys) >= len(keys.values) and not table.counts_few(len(keys)):
+        table.count_codes(keys)
+    else:
+        table.count_spans(spans_of(keys, keys.codes))
 
 
 def spans_of(keys: CodedKeys, codes: npt.NDArray[np.int32]) -> Spans:

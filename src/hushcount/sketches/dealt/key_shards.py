@@ -2,91 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from hushcount.compiled.arrays import Counts, Octets, Words
+from hushcount.compiled.arrays import Counts, Words
 from hushcount.errors import ParameterError
 from hushcount.files.container import Contents, type_from_text, type_to_text
-from hushcount.keys.arrays import ByteKeys, Keys, held_as
+from hushcount.keys.arrays import ByteKeys, CodedKeys, Keys, from_kernel, held_as, to_kernel
 from hushcount.keys.memory import Data
 from hushcount.privacy import check_count
 from hushcount.secure import fresh_key
 from hushcount.shapes import KeyShards, Public, Shards
-from hushcount.sketches._kernels import dealing
 from hushcount.sketches.base import BufferedSketch, alone
-from hushcount.sketches.coded.batch import PreparedKeys
+from hushcount.sketches.coded.batch import PreparedKeys, count_codes
 from hushcount.sketches.counters import SpaceSaving, check_counters
+from hushcount.sketches.dealt.dealer import PIECE, Dealer, Hand, dealt_codes, sliced
 from hushcount.sketches.held import check_id, check_memory, need
 from hushcount.sketches.merged import DealtByKey, shards_of
 from hushcount.sketches.several import check_room
-from hushcount.sketches.table import Offsets, looked_up
+from hushcount.sketches.table import looked_up
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+_Given = TypeVar("_Given")
+_Done = TypeVar("_Done")
 
 LARGEST_THREADS = 256
-PIECE = 1 << 17  # rows that a thread deals at a time
 ALONE = 1 << 12  # rows for which other threads are not worth waking
 SEVERAL = "counters must be at least 2 for each of {} threads, got {}."
-
-
-@dataclass(frozen=True, slots=True)
-class Hand:
-    """Rows in the order of their shards: those of shard i are bounds[i] : bounds[i + 1].
-
-    They are 64-bit keys, or where byte strings of `data` begin and end.
-    """
-
-    bounds: Counts
-    begins: Offsets
-    ends: Offsets | None = None
-    data: Octets | None = None
-
-
-class Dealer:
-    """Deals pieces of rows to shards, in arrays of its own that it uses again for the next piece."""
-
-    def __init__(self, secret: bytes, shards: int) -> None:
-        self._secret = np.frombuffer(secret, np.uint64) | np.array([0, 1], np.uint64)  # the second is odd
-        self._shards = shards
-        self._dealt = np.empty(0, np.uint8)
-        self._out: dict[str, Offsets] = {}
-
-    def shards_of(self, keys: Keys) -> npt.NDArray[np.uint8]:
-        """Return the shard of each key, until the next call."""
-        if len(self._dealt) < len(keys):
-            self._dealt = np.empty(len(keys), np.uint8)
-        dealt = self._dealt[: len(keys)]
-        if isinstance(keys, ByteKeys):
-            dealing.shards_of_bytes(keys.data, keys.offsets, self._secret, self._shards, dealt)
-        else:
-            dealing.shards_of_words(keys, self._secret, self._shards, dealt)
-        return dealt
-
-    def hand(self, keys: Keys) -> Hand:
-        """Return keys in the order of their shards, until the next call."""
-        dealt = self.shards_of(keys)
-        bounds = dealing.bounds_of(dealt, self._shards)
-        if isinstance(keys, ByteKeys):
-            begins = self._dealt_out("begins", keys.offsets[:-1], dealt, bounds)
-            return Hand(bounds, begins, self._dealt_out("ends", keys.offsets[1:], dealt, bounds), keys.data)
-        return Hand(bounds, self._dealt_out("words", keys, dealt, bounds))
-
-    def _dealt_out(self, name: str, values: Offsets, dealt: npt.NDArray[np.uint8], bounds: Counts) -> Offsets:
-        """Return values in the order of their shards, which nobody writes to, as to those of Arrow."""
-        out = self._out.get(name)
-        if out is None or len(out) < len(values) or out.dtype != values.dtype:
-            out = self._out[name] = np.empty(max(len(values), PIECE), values.dtype)
-        dealing.deal(values, dealt, bounds, out)
-        kept = out[: len(values)]
-        kept.flags.writeable = False
-        return kept
 
 
 class KeyShardSketch(BufferedSketch[PreparedKeys]):
@@ -172,7 +119,9 @@ class KeyShardSketch(BufferedSketch[PreparedKeys]):
 
     def prepared(self, keys: Data) -> PreparedKeys:
         """Return a batch ready to be counted, or raise; the sketch does not change."""
-        batch = PreparedKeys.of(keys, self._key_type)
+        batch = PreparedKeys.shared(keys, self._key_type)
+        if batch is None or batch.coded is None or len(batch.coded) < len(batch.coded.values):
+            batch = PreparedKeys.of(keys, self._key_type)
         check_room(self._total, batch.rows)
         return batch
 
@@ -183,8 +132,39 @@ class KeyShardSketch(BufferedSketch[PreparedKeys]):
         self._key_type, block = held_as(batch.kind), PIECE * self.threads
         for part in batch.batches:
             for start in range(0, len(part), block):
-                self._count_block(_sliced(part, start, min(start + block, len(part))))
+                self._count_block(sliced(part, start, min(start + block, len(part))))
             self._total += len(part)
+        if batch.coded is not None:
+            self._count_coded(batch.coded)
+            self._total += len(batch.coded)
+
+    def _count_coded(self, keys: CodedKeys) -> None:
+        """Deal the keys of a page once and rows by their codes, then let each shard count its own."""
+        dealt, kind = self.dealers[0].shards_of(keys.values), cast("pa.DataType", self._key_type)
+        pages = [np.flatnonzero(dealt == shard) for shard in range(self.threads)]
+        numbers = np.empty(len(dealt), np.int32)  # of each key in the page of its shard
+        for page in pages:
+            numbers[page] = np.arange(len(page))
+        strings = from_kernel(keys.values, kind)
+        size = -(-len(keys) // self.threads)
+        pieces = [keys.codes[start : start + size] for start in range(0, len(keys), size)]
+        found = self._map(lambda codes: dealt_codes(numbers[codes], dealt[codes], self.threads), pieces)
+
+        def count_own(shard: int) -> None:
+            rows = np.concatenate([piece[shard] for piece in found])
+            rows.flags.writeable = False  # as the codes of Arrow are, so that no kernel is compiled twice
+            if len(rows):
+                page = cast("ByteKeys", to_kernel(strings.take(pa.array(pages[shard])), kind))
+                count_codes(self.shards[shard].open(kind), CodedKeys(page, rows))
+                self.shards[shard].counted(len(rows))
+
+        self._map(count_own, range(self.threads))
+
+    def _map(self, work: Callable[[_Given], _Done], given: Sequence[_Given]) -> list[_Done]:
+        """Do some work in all threads."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads, "hushcount-count")
+        return list(self._pool.map(work, given))
 
     def _count_block(self, block: Keys) -> None:
         """Deal pieces of a block at once, then let each shard count what it was dealt, piece after piece."""
@@ -193,12 +173,10 @@ class KeyShardSketch(BufferedSketch[PreparedKeys]):
             for shard in range(self.threads):
                 self.count_shard(shard, hands)
             return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads, "hushcount-count")
         ends = [len(block) * index // self.threads for index in range(self.threads + 1)]
-        pieces = [_sliced(block, *ends[index : index + 2]) for index in range(self.threads)]
-        hands = list(self._pool.map(Dealer.hand, self.dealers, pieces))
-        list(self._pool.map(lambda shard: self.count_shard(shard, hands), range(self.threads)))
+        pieces = [sliced(block, *ends[index : index + 2]) for index in range(self.threads)]
+        hands = self._map(lambda index: self.dealers[index].hand(pieces[index]), range(self.threads))
+        self._map(lambda shard: self.count_shard(shard, hands), range(self.threads))
 
     def count_shard(self, index: int, hands: Sequence[Hand]) -> None:
         """Count what one shard was dealt."""
@@ -276,10 +254,3 @@ class KeyShardSketch(BufferedSketch[PreparedKeys]):
         entries = shard.entries()
         need("keys", not len(entries) or bool((self.dealers[0].shards_of(entries.keys) == index).all()))
         return shard
-
-
-def _sliced(keys: Keys, start: int, stop: int) -> Keys:
-    """Return consecutive keys."""
-    if isinstance(keys, ByteKeys):
-        return ByteKeys(keys.data, keys.offsets[start : stop + 1])
-    return keys[start:stop]

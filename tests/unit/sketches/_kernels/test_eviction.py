@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hushcount.sketches._kernels.eviction import CROWDED, by_hash, digit_order, scratch_size, split
+from hushcount.sketches._kernels.arrays import scratch_size
+from hushcount.sketches._kernels.eviction import CROWDED, by_hash, digit_order, split
 
 
 def order_of(hashes):

@@ -16,6 +16,7 @@ from tests.property.streams import as_bytes, check_invariants, order_in, table_o
 
 from hushcount.compiled._kernels.hashing import hash_bytes, same_bytes
 from hushcount.keys.arrays import ByteKeys
+from hushcount.sketches._kernels import arrays as words
 from hushcount.sketches._kernels import restore
 from hushcount.sketches._kernels import table as layout
 from hushcount.sketches.counters import MisraGries, SpaceSaving
@@ -67,7 +68,7 @@ def test_crowded_buckets_leave_holes_that_are_tidied_and_nothing_is_lost(of_byte
         part = keys[start : start + 400]
         table.count(byte_keys(part) if of_bytes else np.array(part, U))
         check_invariants(table._arrays)
-        holes.append(int(table._arrays.state[layout.HOLES]))
+        holes.append(int(table._arrays.state[words.HOLES]))
     assert max(holes) > limit, "the stream never called for tidying"
     assert any(after < before for before, after in pairwise(holes))
     assert table._arrays.passed.any()
@@ -100,13 +101,13 @@ def test_the_clock_starts_again_without_changing_the_order(rest: int, of_bytes: 
     table = CounterTable(20, Rule.SPACE_SAVING, of_bytes=of_bytes, spread=6)
     for start in range(0, len(keys), 30):
         if start == 1500:
-            table._arrays.state[layout.CLOCK] = layout.LAST_TIME - U(rest)
+            table._arrays.state[words.CLOCK] = words.LAST_TIME - U(rest)
         part = keys[start : start + 30]
         table.count(byte_keys(part) if of_bytes else np.array(part, U))
         last = {key: index for index, key in enumerate(keys[: start + 30])}
         times = [last[key] for key, _ in counted(table)]
         assert times == sorted(times)
-    assert table._arrays.state[layout.CLOCK] < 5000
+    assert table._arrays.state[words.CLOCK] < 5000
     assert_equals_reference(table, keys)
 
 
@@ -114,7 +115,7 @@ def test_windows_are_opened_again_and_again() -> None:
     stream = list(range(5)) * 900 + list(range(100, 107)) * 700
     for sketch in (SpaceSaving(5), MisraGries(5)):
         sketch.update(stream)
-        assert sketch.error_bound > 10 * int(layout.WINDOW)
+        assert sketch.error_bound > 10 * int(words.WINDOW)
         shape = sketch.shape()
         got = dict(zip(shape.keys.to_pylist(), shape.counts.tolist(), strict=True))
         if isinstance(sketch, SpaceSaving):
@@ -168,7 +169,7 @@ def test_keys_with_equal_hashes_stay_apart() -> None:
 
 def test_equal_hashes_at_zero_give_way_in_the_order_of_their_bytes() -> None:
     table = colliding_table(Rule.MISRA_GRIES, 2)
-    table._arrays.state[layout.FLOOR] = 2
+    table._arrays.state[words.FLOOR] = 2
     restore.close_restore(table._arrays)
     stack = table._arrays.stacks[2, : table._arrays.tops[2]]
     top_first = [table_key(table, place) for place in stack[::-1].tolist()]
@@ -216,7 +217,7 @@ def test_the_arena_is_compacted_and_grows(rule: Rule) -> None:
         table.count(byte_keys(stream[start : start + 500]))
         arenas.add(table._arrays.arena.ctypes.data)
     assert len(arenas) > 2
-    assert int(table._arrays.state[layout.TOP]) <= table._arrays.arena.size
+    assert int(table._arrays.state[words.TOP]) <= table._arrays.arena.size
     if rule is Rule.SPACE_SAVING:
         assert_equals_reference(table, stream)
     else:

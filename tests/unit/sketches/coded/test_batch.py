@@ -11,7 +11,6 @@ from hushcount.errors import DataError, KeyTypeError
 from hushcount.sketches import table as tables
 from hushcount.sketches._kernels.codes import line_up_codes
 from hushcount.sketches.coded import batch as coded
-from hushcount.sketches.coded.batch import PreparedKeys
 
 SKETCHES = [hc.SpaceSaving, hc.MisraGries]
 RNG = np.random.default_rng(6)
@@ -41,36 +40,45 @@ def both(kind, counters):
     return one, hc.load(one.to_bytes())
 
 
+def ways_taken(monkeypatch):
+    """A list to which each batch adds how it is counted."""
+    ways = []
+    for name, way in (("reserve", "by key"), ("count_codes", "by row")):
+        method = getattr(tables.CounterTable, name)
+
+        def noted(*args, method=method, way=way):
+            ways.append(way)
+            return method(*args)
+
+        monkeypatch.setattr(tables.CounterTable, name, noted)
+    return ways
+
+
 @pytest.mark.parametrize("counters", [40, 300, 699, 700, 2000])
 @pytest.mark.parametrize("kind", SKETCHES)
 def test_batches_by_code_are_rows_in_their_order(kind, counters, monkeypatch):
-    asked = []
-    has_room = tables.CounterTable.has_room
-    monkeypatch.setattr(
-        tables.CounterTable, "has_room", lambda *args: asked.append(has_room(*args)) or asked[-1]
-    )
+    ways = ways_taken(monkeypatch)
     one, other = both(kind, counters)
     for page in pages(60_000, 700, 3000):
         one.update(page)
         other.update(page.dictionary_decode())
         assert state(one) == state(other)
-    assert any(asked) == (counters > 300)
-    assert all(asked) or counters < 2000
+    assert ("by key" in ways) == (counters > 300)
+    assert ("by row" in ways) == (counters < 2000)
 
 
 @pytest.mark.parametrize("kind", SKETCHES)
 def test_the_condition_holds_with_equality_and_not_beyond(kind, monkeypatch):
     monkeypatch.setattr(coded, "FEWEST", 1)
-    for keys, room in ((4, True), (5, False)):
+    for keys, way in ((2, "by key"), (3, "by row")):
+        ways = ways_taken(monkeypatch)
         sketch = kind(4)
-        sketch.update(["x", "y", "x"])
-        batch = pa.array(["x", "y", *"abc"[: keys - 2]] * 2).dictionary_encode()
-        prepared = PreparedKeys.shared(batch, pa.string())
-        spans = coded.spans_of(prepared.coded, np.arange(keys, dtype=np.int32))
-        assert sketch.open(pa.string()).has_room(spans) is room
+        sketch.update(["x", "y", "x", "y", "x"])  # more rows than counters: no dictionary counts them
+        batch = pa.array([*"abc"[:keys]] * 2).dictionary_encode()
         alone = hc.load(sketch.to_bytes())
         sketch.update(batch)
         alone.update(batch.dictionary_decode())
+        assert ways == [way]
         assert state(sketch) == state(alone)
 
 

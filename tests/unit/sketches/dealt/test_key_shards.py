@@ -182,3 +182,23 @@ def forged(**fields):
 )
 def test_files_that_describe_no_sketch(fields):
     assert refusal(forged(**fields)) == MISFIT
+
+
+@pytest.mark.parametrize("counters", [30, 3000])
+def test_rows_that_share_their_text_are_counted_as_the_rows_that_they_are(counters):
+    sketch = KeyShardSketch(counters, 3)
+    alone = load(sketch.to_bytes())
+    draws = np.random.default_rng(8)
+    for _ in range(5):
+        names = text(draws.permutation(300))
+        page = pa.DictionaryArray.from_arrays(pa.array(draws.zipf(1.3, 2000) % 300, pa.int32()), names)
+        sketch.update(page)
+        alone.update(page.dictionary_decode())
+        for one, other in zip(sketch.shards, alone.shards, strict=True):
+            entries, others = one.entries(), other.entries()
+            assert one.key_array(entries).equals(other.key_array(others))
+            assert entries.counts.tolist() == others.counts.tolist()
+    assert sketch.total == alone.total == 10_000
+    few = pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), pa.array(["a", "b"]))
+    sketch.update(few)
+    assert sketch.total == 10_001

@@ -1,0 +1,1 @@
+"""Other ways to hold what a counter table holds, with the same keys and counts."""
