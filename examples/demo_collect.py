@@ -1,8 +1,9 @@
 """A whole campaign on this machine: a collector, a relay, and 200,000 simulated clients.
 
-`make demo-collect` runs it. 2,000 clients seal their reports and send them singly to the relay. The others
-would take minutes to be simulated so, and come in shuffled batches of 10,000 that are sent with the relay's
-token. Everything is thrown away in the end; --keep-open leaves the collector running until Enter is pressed.
+`make demo-collect` runs it. All clients seal their reports for the collector, and all reports go through the
+relay: those of 2,000 clients singly, and the others, which would take minutes to be simulated so, in batches
+of 10,000, as from programs that report for many. Everything is thrown away in the end; --keep-open leaves the
+collector running until Enter is pressed.
 """
 
 import http.client
@@ -21,8 +22,7 @@ import numpy as np
 from hushcount import ldp
 from hushcount.ldp.client.http import ask
 from hushcount.ldp.client.simulation import HeldItems, ReportPool
-from hushcount.ldp.wire.batch import pack_batch
-from hushcount.ldp.wire.sealing import seal_report
+from hushcount.ldp.wire.sealing import pack_sealed, seal_report
 from hushcount.noise.bits import system_bits
 from hushcount.service.admin import Administrator
 
@@ -57,17 +57,21 @@ def drawn(generator, users):
     return generator.choice([*range(len(WORDS)), -1], users, p=[*shares, 0.2])
 
 
-def send_singly(manifest, collector, relay, held):
-    """Seal a report for every user and send it to the relay."""
+def key_of(collector):
+    """Return the id of the key that reports are sealed to, and its public half."""
     (key,) = json.loads(ask("GET", f"{collector}/v1/keys").body)
-    identity, public = bytes.fromhex(key["id"]), bytes.fromhex(key["public"])
+    return bytes.fromhex(key["id"]), bytes.fromhex(key["public"])
+
+
+def send_singly(manifest, key, relay, held):
+    """Seal a report for every user and send it to the relay."""
     path, kind = f"/v1/campaigns/{manifest.id}/sealed", {"Content-Type": "application/vnd.hushcount.sealed"}
 
     def some(items):
         connection = http.client.HTTPConnection(relay.removeprefix("http://"))
         for item in items:
             report = ldp.Client(manifest).report(WORDS[item] if item >= 0 else None)
-            connection.request("POST", path, seal_report(report, identity, public, manifest.campaign), kind)
+            connection.request("POST", path, seal_report(report, *key, manifest.campaign), kind)
             answer = connection.getresponse()
             assert answer.status == 202, answer.read()
             answer.read()
@@ -77,18 +81,18 @@ def send_singly(manifest, collector, relay, held):
         list(pool.map(some, np.array_split(held, 32)))
 
 
-def send_batches(manifest, collector, token, held):
-    """Send the reports of many users in shuffled batches, as a relay does."""
+def send_batches(manifest, key, relay, held):
+    """Seal a report for every user and send them to the relay in batches."""
     pool = ReportPool(manifest, system_bits())
     pool.add(HeldItems(WORDS, held.astype(np.int64)))
     packed = b"".join(pool.shuffled())
-    place, kind = f"{collector}/v1/campaigns/{manifest.id}/reports", "application/vnd.hushcount.reports"
-    for start in range(0, len(packed), 27 * BATCH):
-        block = packed[start : start + 27 * BATCH]
-        reports = sorted(
-            (block[at : at + 27] for at in range(0, len(block), 27)), key=lambda each: each[9:25]
-        )
-        answer = ask("POST", place, token, pack_batch(reports), kind)
+    size = manifest.wire.report_bytes
+    place, kind = f"{relay}/v1/campaigns/{manifest.id}/sealed", "application/vnd.hushcount.sealed-reports"
+    for start in range(0, len(packed), size * BATCH):
+        block = packed[start : start + size * BATCH]
+        reports = [block[at : at + size] for at in range(0, len(block), size)]
+        sealed = [seal_report(each, *key, manifest.campaign) for each in reports]
+        answer = ask("POST", place, None, pack_sealed(sealed), kind)
         assert answer.status == 202, answer.title
 
 
@@ -115,16 +119,17 @@ def main():
             options = ("--collector", collector, "--token-file", "relay.token", "--store", "relay.db")
             with service(folder, "relay", *options, "--min-batch", str(SINGLY)) as relay:
                 print(f"The relay is {relay}/.")
-                began = time.perf_counter()
-                send_singly(made.manifest, collector, relay, held[:SINGLY])
+                key, began = key_of(collector), time.perf_counter()
+                send_singly(made.manifest, key, relay, held[:SINGLY])
                 print(
                     f"{SINGLY:,} clients reported singly through it in {time.perf_counter() - began:.0f} s."
                 )
                 began = time.perf_counter()
-                send_batches(made.manifest, collector, (folder / "relay.token").read_text(), held[SINGLY:])
-                print(f"{IN_BATCHES:,} reported in batches in {time.perf_counter() - began:.0f} s.")
+                send_batches(made.manifest, key, relay, held[SINGLY:])
+                print(f"{IN_BATCHES:,} in batches in {time.perf_counter() - began:.0f} s.")
                 while admin.status(made.manifest.id)["reports"] < SINGLY + IN_BATCHES:
                     time.sleep(0.2)
+                print(f"The collector has all of them after {time.perf_counter() - began:.0f} s.")
             found = admin.release(made.manifest.id, None, None)["rows"]
             print("Found, beside the truth, which only a simulation knows:")
             for row in found:

@@ -66,6 +66,13 @@ AT = (
 )
 
 
+CHECK = options.flag(
+    "--check",
+    "Also say whether the reports look honest. Of an anonymous campaign this charges the collector's ledger,"
+    " as a release does, once.",
+)
+
+
 @click.group(epilog=EPILOG)
 def collect() -> None:
     """Run campaigns of the local model over HTTP.
@@ -150,7 +157,7 @@ def new(manifest: str, url: str, admin_token_file: str, style: str | None, **val
 
 @collect.command(epilog=EPILOG, short_help="List campaigns, or say how far one is.")
 @click.argument("campaign", required=False)
-@options.options(*AT, options.flag("--check", "Also say whether the reports look honest."), options.JSON)
+@options.options(*AT, CHECK, options.JSON)
 def status(
     campaign: str | None, url: str, admin_token_file: str, check: bool | None, style: str | None
 ) -> None:

@@ -7,10 +7,13 @@ import time
 
 import pytest
 from tests.collector import ADMIN, REPORT, REPORTS, batch_of, campaign, collecting, new, reports_of, stored
+from tests.postgresql import location, postgresql_server  # noqa: F401
 
 from hushcount.errors import DataError
 from hushcount.service.store import schema
+from hushcount.service.store.reports import Single
 from hushcount.service.store.schema import MIGRATIONS, open_store
+from hushcount.service.store.store import CollectorStore
 
 
 def test_migrations_run_once_and_in_order(tmp_path, monkeypatch):
@@ -23,6 +26,24 @@ def test_migrations_run_once_and_in_order(tmp_path, monkeypatch):
         with open_store(path) as database:
             assert database.rows("SELECT version FROM collector") == [(len(MIGRATIONS) + 1,)]
             assert database.rows("SELECT later FROM campaign") == []
+
+
+def test_a_store_of_the_first_version_keeps_its_reports(location, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
+    store = CollectorStore(location)
+    store.campaigns.add(manifest := campaign(), "open", ())
+    reports = reports_of(manifest, 30)
+    store.reports.add_singles(manifest, [Single(each) for each in reports], time.time())
+    store.close()
+    monkeypatch.undo()
+    with collecting(location) as client:
+        path = f"/v1/campaigns/{manifest.id}"
+        assert stored(client, path) == 30
+        assert client.post(f"{path}/reports", headers=REPORT, content=reports[0]).status_code == 409
+        client.portal.call(client.collector.wipe)
+    with open_store(location) as database:
+        assert database.rows("SELECT version FROM collector") == [(len(MIGRATIONS),)]
+        assert database.rows("SELECT id FROM residue") == [], "what was deleted before is wiped too"
 
 
 def test_a_step_that_fails_changes_nothing(tmp_path, monkeypatch):
