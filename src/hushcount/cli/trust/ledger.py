@@ -70,6 +70,10 @@ SCHEDULED = (
     ),
     flag("--dry-run", "Say what the schedule would cost and leave; nothing is charged."),
 )
+UNSEEN = (
+    "No witness was asked, so an older copy in its place would look the same; give an earlier export with"
+    " --witness."
+)
 PAYS_FOR = {"": "that of the first run", "any": "any"}
 JSON = flag("--json as_json", "Print one JSON object, with numbers as texts, exactly as stored.")
 
@@ -148,15 +152,18 @@ def verify(ledger: str, witness: str | None, as_json: bool) -> None:
     """
     from hushcount.jobs.trust.ledger import BudgetLedger
 
-    problems = BudgetLedger(ledger).verify(witness)
+    found = BudgetLedger(ledger)
+    problems, witnessed = found.verify(witness), witness is not None or found.has_witness
     if as_json:
-        show.print_json({"intact": not problems, "problems": problems})
+        show.print_json({"intact": not problems, "problems": problems, "witnessed": witnessed})
     for problem in () if as_json else problems:
         show.warn(problem)
     if problems:
         raise LedgerError("The ledger is not intact.")
     if not as_json:
         click.echo("The ledger is intact.")
+        if not witnessed and "://" not in ledger:  # whoever runs a server keeps it from being put back
+            show.warn(UNSEEN)
 
 
 @ledger.command()

@@ -188,6 +188,11 @@ class BudgetLedger:
         """
         return inspection.history(self._location, dataset)
 
+    @property
+    def has_witness(self) -> bool:
+        """Whether a witness is beside the file, without which nothing tells that it was rolled back."""
+        return not is_server(self._location) and os.path.exists(witness_file(self._location))
+
     def verify(self, witness: PathLike | None = None) -> list[str]:
         """Return a sentence for everything that is wrong with the ledger; none if it is intact.
 
@@ -197,8 +202,7 @@ class BudgetLedger:
             An earlier export, of which the ledger must be a continuation. The witness beside a file is always
             asked.
         """
-        head = witness_file(self._location)
-        files = [] if is_server(self._location) or not os.path.exists(head) else [head]
+        files = [witness_file(self._location)] if self.has_witness else []
         if witness is not None:
             files.append(os.fspath(witness))
         return checks.verify(self._location, {file: read_witness(file) for file in files})

@@ -160,7 +160,11 @@ def test_export_and_verify(spent, run, tmp_path):
     assert (code, told["intact"], len(told["problems"])) == (1, False, 1)
     assert told["problems"] == [problem]
     assert json.loads(err)["error"]["message"] == "The ledger is not intact."
-    assert json.loads(run("verify", spent, "--json")[1]) == {"intact": True, "problems": []}
+    assert json.loads(run("verify", spent, "--json")[1]) == {
+        "intact": True,
+        "problems": [],
+        "witnessed": "://" not in spent,
+    }
 
 
 def test_the_witness_beside_a_file_is_always_asked(tmp_path, run):
@@ -171,6 +175,26 @@ def test_the_witness_beside_a_file_is_always_asked(tmp_path, run):
     assert run("verify", path)[0] == 1
     head.write_text("secret")
     assert run("verify", path) == (1, "", f"{head} cannot be read: it is not a witness of a ledger.\n")
+
+
+def test_a_ledger_without_a_witness_is_told_of(tmp_path, run):
+    """Whoever puts back an older copy can take away the witness too; an earlier export still tells."""
+    path = tmp_path / "spent.db"
+    run("init", path, *INIT)
+    old = path.read_bytes()
+    run("grant", path, *INIT)
+    run("export", path, "--output", tmp_path / "w.json")
+    assert run("verify", path) == (0, "The ledger is intact.\n", "")
+    path.write_bytes(old)
+    (tmp_path / "spent.db.head").unlink()
+    code, out, err = run("verify", path)
+    assert (code, out) == (0, "The ledger is intact.\n")
+    assert " ".join(err.split()).endswith(
+        "No witness was asked, so an older copy in its place would look the same; give an earlier export"
+        " with --witness."
+    )
+    assert json.loads(run("verify", path, "--json")[1])["witnessed"] is False
+    assert run("verify", path, "--witness", tmp_path / "w.json")[0] == 1
 
 
 def test_a_schedule_is_computed_or_charged(spent, run):
