@@ -54,7 +54,7 @@ MOST_CODE = {
     "errors": 25,
     "files": 485,
     "hierarchies": 1179,
-    "jobs": 7780,
+    "jobs": 7805,
     "keys": 1550,
     "ldp": 4649,
     "mechanisms": 5795,
