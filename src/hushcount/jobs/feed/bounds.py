@@ -41,10 +41,11 @@ class Summed:
     retired : Counts
         How often the key retired within the time.
     past, past_draws : Counts
-        The sum of the past nodes of a life that began before the time, and how many they are.
+        The sum of the past nodes of lives that began before the time or entered after it, and how many they
+        are.
     backed : Counts
-        1 where these nodes reach back to the beginning of the time; the entry of that life is then left out
-        of `reached`, though `cut` counts it.
+        Of how many lives these nodes say all that is in the time. Their entries are left out of `reached`,
+        though `cut` counts them.
     """
 
     nodes: Counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -124,31 +124,54 @@ class FeedSums:
             ' JOIN chain ON feed.level = chain.level AND feed."end" = chain."end" WHERE kind = \'node\''
         )
         self._check()
-        begins = f"TIMESTAMPTZ '{self.folder.terms.calendar.time(self.first).isoformat()}'"
-        self._look_back(begins)
+        begins = _instant(self._calendar.time(self.first))
+        self._look_back(begins, columns)
         new, node = f"kind = 'entry' AND start >= {begins}", "kind = 'node'"
         old, gone = f"kind = 'entry' AND start < {begins}", "kind = 'retired'"
+        summed = ("nodes", "draws", "entries", "whole", "retired")
         return self.connection.sql(
-            f"SELECT {self._keys}, nodes, draws, entries,"
-            " CASE WHEN past IS NULL THEN reached ELSE 0 END AS reached, whole,"
-            " cut, retired, coalesce(past, 0) AS past, coalesce(past_draws, 0) AS past_draws,"
-            f" (past IS NOT NULL)::BIGINT AS backed FROM (SELECT {self._keys}, {_total(node)} AS nodes,"
-            f" {_number(node)} AS draws, {_total(new)} AS entries, {_total(old)} AS reached,"
-            f" {_number(new)} AS whole, {_number(old)} AS cut, {_number(gone)} AS retired FROM read"
-            f" GROUP BY {self._keys}) LEFT JOIN backed USING ({self._keys}) ORDER BY {self._keys}"
+            f"SELECT {self._keys}, {', '.join(f'coalesce({name}, 0) AS {name}' for name in summed)},"
+            " CASE WHEN before > 0 THEN 0 ELSE coalesce(reached, 0) END AS reached,"
+            " coalesce(cut, 0) + coalesce(later, 0) AS cut, coalesce(past, 0) AS past,"
+            " coalesce(past_draws, 0) AS past_draws, coalesce(before + later, 0) AS backed FROM"
+            f" (SELECT {self._keys}, {_total(node)} AS nodes, {_number(node)} AS draws,"
+            f" {_total(new)} AS entries, {_total(old)} AS reached, {_number(new)} AS whole,"
+            f" {_number(old)} AS cut, {_number(gone)} AS retired FROM read GROUP BY {self._keys})"
+            f" FULL JOIN backed USING ({self._keys}) ORDER BY {self._keys}"
         ).to_arrow_table()
 
-    def _look_back(self, begins: str) -> None:
-        """Add up the past nodes of lives that began before the time, where they reach back to that."""
-        reach = self.folder.terms.reach * self.folder.terms.calendar.period
+    def _look_back(self, begins: str, columns: str) -> None:
+        """Add up past nodes, where they reach back to the beginning of the time or of a life within it.
+
+        They are those of a life that began before the time and entered in it, and of the life that was
+        unknown when the time ended and entered later.
+        """
+        reach, calendar = self.folder.terms.reach, self._calendar
+        span = f"to_microseconds({reach * calendar.period})"
+        ends = _instant(calendar.time(self.stop))
+        after = range(self.stop, min(self.stop + reach, self.folder.closed))
+        source = self.folder.rows(after) if after else "(SELECT * FROM read LIMIT 0)"
+        self.connection.execute(
+            f"CREATE TEMP TABLE after AS SELECT {columns} FROM {source} AS feed"
+            " WHERE kind IN ('entry', 'past')"
+        )
+        entered = f"SELECT {self._keys}, \"end\" AS entered, 'read' AS part FROM read WHERE kind = 'entry'"
+        lives = (
+            f'{entered} AND start < {begins} AND "end" <= {begins} + {span} UNION ALL'
+            f" {entered.replace('read', 'after')} AND start < {ends}"
+            f' AND "end" <= greatest({begins}, start) + {span}'
+        )
+        nodes = (
+            f"SELECT {self._keys}, {{0}}.\"end\" AS ended, value, '{{0}}' AS part FROM {{0}} JOIN chain ON"
+            ' {0}.level = chain.level AND {0}.start >= chain.since AND {0}."end" <= chain."end"'
+            " WHERE kind = 'past'"
+        )
         self.connection.execute(
             f"CREATE TEMP TABLE backed AS SELECT {self._keys}, coalesce(sum(value), 0)::BIGINT AS past,"
-            f' count(value) AS past_draws FROM (SELECT {self._keys}, "end" AS entered FROM read WHERE'
-            f" kind = 'entry' AND start < {begins} AND \"end\" <= {begins} + to_microseconds({reach}))"
-            f' LEFT JOIN (SELECT {self._keys}, read."end" AS ended, value FROM read JOIN chain'
-            ' ON read.level = chain.level AND read.start >= chain.since AND read."end" <= chain."end"'
-            f" WHERE kind = 'past') AS found USING ({self._keys}) WHERE ended IS NULL OR ended <= entered"
-            f" GROUP BY {self._keys}"
+            " count(value) AS past_draws, max((part = 'read')::BIGINT) AS before,"
+            f" max((part = 'after')::BIGINT) AS later FROM ({lives}) AS life"
+            f" LEFT JOIN ({nodes.format('read')} UNION ALL {nodes.format('after')}) AS found"
+            f" USING ({self._keys}, part) WHERE ended IS NULL OR ended <= entered GROUP BY {self._keys}"
         )
 
     def _check(self) -> None:
@@ -232,3 +255,8 @@ def _total(condition: str) -> str:
 def _number(condition: str) -> str:
     """Return SQL that counts some rows."""
     return f"count(*) FILTER ({condition})"
+
+
+def _instant(time: datetime) -> str:
+    """Return a time in SQL."""
+    return f"TIMESTAMPTZ '{time.isoformat()}'"

@@ -88,6 +88,12 @@ def test_tables_that_begin_before_the_entry_count_what_is_in_them(make, tmp_path
         (row,) = feed.top(last=last)
         assert abs(row["count"] - count) <= 20, last
         assert row["count"] - 20 <= row["lower"] <= row["count"] <= row["upper"] <= row["count"] + 20
+    # Times that ended before the entry; further back than the past nodes reach nothing is known.
+    for period, count in ((2, 200), (3, 300)):
+        (row,) = feed.top(period=f"2026-10-01T{period:02}")
+        assert abs(row["count"] - count) <= 20
+        assert row["lower"] <= count <= row["upper"]
+    assert len(feed.top(period="2026-10-01T01")) == 0
     # Further back than the past nodes reach, and behind the beginning of the life: the entry bounds it.
     (row,) = feed.top(last="5h")
     assert row["lower"] <= 1600 <= row["upper"]
