@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -117,3 +119,16 @@ def test_the_bound_of_lemma_13_lacks_a_factor() -> None:
     printed, true = eta * math.sqrt(keys / width), eta * math.sqrt(keys)
     assert median_error(keys, width, depth, printed) == pytest.approx(0.763, abs=5e-4)
     assert median_error(keys, width, depth, true) == pytest.approx(0.00124, abs=5e-6)
+
+
+def test_rows_of_pairwise_independent_signs_say_nothing_of_the_second_moment() -> None:
+    """Keys 0..15 with one event each share a cell; signs are (-1)^(<a, x> + b)."""
+    keys = range(16)
+    signs = [
+        [(-1) ** ((a & x).bit_count() + b) for x in keys] for a in keys for b in (0, 1)
+    ]  # a row for each hash
+    for x, y in combinations(keys, 2):
+        pairs = Counter((row[x], row[y]) for row in signs)
+        assert set(pairs.values()) == {len(signs) // 4}  # pairwise independent, and fair
+    squares = Counter(sum(row) ** 2 for row in signs)
+    assert squares == {0: 30, 16**2: 2}  # the second moment is 16, and the mean of both

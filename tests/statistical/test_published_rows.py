@@ -195,7 +195,7 @@ def test_rows_of_measured_envelopes_hold(stream, above):
     events, keys = stream
     size = {"max_events": events, "epsilon": 1.0, "delta": 1e-6, "mechanism": "measured-envelope"}
     count, fixed, tables = None, 0, []
-    while fixed < 2500:
+    while fixed < 1500:
         sketch = hc.tracked_sketch(keys, **size)
         if count is None:
             sketch.update(np.arange(events // 2) + 10**6)

@@ -148,7 +148,7 @@ def test_the_command_line_names_options_and_its_files_verify(tmp_path, capsys):
         assert "DOES NOT FOLLOW" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("mechanism", ["count-min-envelope", "count-sketch-envelope"])
+@pytest.mark.parametrize("mechanism", ["count-min-envelope", "count-sketch-envelope", "measured-envelope"])
 def test_an_envelope_adds_up_weights_and_takes_deletions(mechanism, tmp_path):
     """3,000 rows of 5 and 2,000 of 3, of which 1,900 are deleted again; the sums are what is published."""
     keys = ["tea"] * 3000 + ["milk"] * 3900 + ["salt"] * 5
@@ -189,7 +189,7 @@ def test_more_weight_than_the_bound_is_refused():
         hc.top(table, column="key", weight="n", max_weight=5, counters=4, **asked)
 
 
-@pytest.mark.parametrize("mechanism", ["count-min-envelope", "count-sketch-envelope"])
+@pytest.mark.parametrize("mechanism", ["count-min-envelope", "count-sketch-envelope", "measured-envelope"])
 def test_an_envelope_takes_rows_that_stand_for_several_events(mechanism):
     """It raised a TypeError."""
     table = pa.table({"key": ["tea", "milk", "tea"], "n": [9_000, 20, 6_000]})

@@ -90,7 +90,7 @@ def test_a_delta_of_a_thousandth_works_with_its_warnings():
     with pytest.warns(PrivacyWarning, match=r"delta = 0.001 is not below 1 / max_events"):
         release = hc.top(KEYS, share=0.25, max_events=5_000, epsilon=1.0, delta=1e-3)
     assert release.table["key"].to_pylist() == ["tea", "milk"]
-    for mechanism in ("count-min-envelope", "count-sketch-envelope"):
+    for mechanism in ("count-min-envelope", "count-sketch-envelope", "measured-envelope"):
         found = hc.top(
             ["tea"] * 30_000, mechanism=mechanism, counters=8, max_events=30_000, epsilon=1.0, delta=1e-3
         )
