@@ -73,10 +73,10 @@ class UserSettings:
             raise ParameterError(
                 "exact is for counting each user once; leave out keep_duplicates and events."
             )
-        if self.auto and not self.counts_users:
-            raise ParameterError("max_keys = auto cannot be combined with keep_duplicates; give a number.")
         if not self.auto:
             self._most()
+        elif not self.counts_users:
+            raise ParameterError("max_keys = auto cannot be combined with keep_duplicates; give a number.")
         if self.min_users is not None:
             check_count("min_users", self.min_users, most=LARGEST_THRESHOLD)
             if not self.counts_users:

@@ -268,13 +268,6 @@ def smallest_reliable(release: Release, probability: float) -> int | None:
     return None if above is None else max(max(least, 1) + above, 1)
 
 
-def squared_error(release: Release, confidence: float) -> float | None:
-    """Return a bound on the mean squared error of every key; None of a table that was cut, or if unknown."""
-    if release.whole and isinstance(release.error, SquaredError):
-        return release.error.mean_squared_error(confidence)
-    return None
-
-
 def threshold_of(release: Release) -> int | None:
     """Return the smallest noisy count that reaches the threshold of the mechanism, in every shard, if any."""
     parameters = release.guarantee.parameters

@@ -18,10 +18,11 @@ from hushcount.releases.accuracy import (
     FindingError,
     FullFromError,
     RowErrorModel,
+    SquaredError,
+    TogetherError,
     bounds_together,
     row_bounds,
     smallest_reliable,
-    squared_error,
 )
 from hushcount.releases.made import Made
 from hushcount.releases.published import Published, first_of_each
@@ -188,20 +189,21 @@ class Release(Published):
         from hushcount.releases.stored.earlier import StatedError
 
         checked = check_confidence(confidence)
-        told = checked > 0.5 and (
-            isinstance(self.error, FindingError) or not isinstance(self.error, RowErrorModel)
-        )
+        told = isinstance(self.error, FindingError) or not isinstance(self.error, RowErrorModel)
         missing = unpublished_at_most(self, checked)
-        reliable = self.smallest_reliable(checked) if told else None
+        reliable = self.smallest_reliable(checked) if told and checked > 0.5 else None
         if isinstance(self.error, StatedError):
             reliable = self.error.published_from
             missing = self.error.unpublished_at_most if self.whole else None
-        together = bounds_together(self, checked) or (None, None)
+        apart = not isinstance(self.error, TogetherError)
+        known = self.error.simultaneous(checked) if apart else bounds_together(self, checked)
+        together, squared = known or (None, None), None
         interval, sentences = self.error.interval(checked), self.error.sentences(checked)
         full = self.error.full_from(checked) if isinstance(self.error, FullFromError) else None
+        if self.whole and isinstance(self.error, SquaredError):
+            squared = self.error.mean_squared_error(checked)
         meaning = (self.counted.meaning,) if self.counted.meaning else ()
         said = (*meaning, *sentences, *self._reliably(checked, missing, reliable))
-        squared = squared_error(self, checked)
         return Accuracy(checked, *interval, together[0], together[1], said, full, reliable, missing, squared)
 
     def _reliably(self, confidence: float, missing: int | None, count: int | None) -> tuple[str, ...]:

@@ -36,8 +36,9 @@ class TreeMechanism(Mechanism[ShapeT, TreeRelease]):
     threshold: int
 
     def __init__(self, budget: Budget, public: Public, threshold: int | None = None) -> None:
-        given = threshold is not None
-        self.asked = check_count("threshold", threshold, most=LARGEST_THRESHOLD) if given else None
+        self.asked = threshold
+        if threshold is not None:
+            self.asked = check_count("threshold", threshold, most=LARGEST_THRESHOLD)
         super().__init__(budget, public)
 
     @property
