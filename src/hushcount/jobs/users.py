@@ -185,13 +185,12 @@ def plan_users(settings: ReleaseSettings, user: UserSettings, counters: int | No
         return UserPlan(settings, user, bound, Route(GROUP, 0, 0, sentence))
     allowed = allowed_routes(settings.mechanism, user)
     _check_exact(user, settings.mechanism, counters)
-    exact = user.counts_users and counters is None
     routes = routes_for(settings, bound.largest, size)
     if settings.mechanism == "gaussian":
         routes = [route for route in routes if route.name != PAMG]
         with suppress(ParameterError):
             routes.append(sketch_route(for_table(settings), size, shared=False))
-    if exact:
+    if user.counts_users and counters is None:
         routes += _exact(settings, bound, user.min_users)
     if user.min_users is not None:  # not proved for sketches, so they are no other routes
         allowed = (EXACT,)

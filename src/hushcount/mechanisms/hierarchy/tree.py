@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from hushcount.errors import ParameterError
 from hushcount.mechanisms.base import Mechanism, ShapeT, check_calibrated
 from hushcount.mechanisms.groups import row_budget
-from hushcount.mechanisms.thresholds import LARGEST_THRESHOLD
 from hushcount.mechanisms.users import user_guarantee
-from hushcount.privacy import EVENT, Budget, Guarantee, PrivacyUnit, check_count
+from hushcount.privacy import EVENT, LARGEST_COUNT, Budget, Guarantee, PrivacyUnit, check_count
 from hushcount.releases.tree import TreeRelease
 from hushcount.releases.trees.nodes import TreeError, TreeRows
 from hushcount.shapes import Public
@@ -36,9 +35,7 @@ class TreeMechanism(Mechanism[ShapeT, TreeRelease]):
     threshold: int
 
     def __init__(self, budget: Budget, public: Public, threshold: int | None = None) -> None:
-        self.asked = threshold
-        if threshold is not None:
-            self.asked = check_count("threshold", threshold, most=LARGEST_THRESHOLD)
+        self.asked = None if threshold is None else check_count("threshold", threshold, most=LARGEST_COUNT)
         super().__init__(budget, public)
 
     @property
