@@ -15,6 +15,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
 from pyarrow import parquet
 
 import hushcount as hc
@@ -22,6 +24,7 @@ from hushcount.cli.main import main
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+YESTERDAY = datetime.datetime.now(datetime.UTC).date() - datetime.timedelta(days=1)
 ELSEWHERE = {
     "s3://": "tests/unit/sources/test_stores.py",
     "https://example.com": "tests/unit/sources/test_stores.py",
@@ -49,7 +52,7 @@ def for_ledger():
 def for_watch():
     urls = [f"/{n % 3}" for n in range(3000)]
     parquet.write_table(
-        pa.table({"url": urls, "ts": times(3000, "2025-12-01T00:00:00", 3000)}), "hour.parquet"
+        pa.table({"url": urls, "ts": times(3000, f"{YESTERDAY}T00:00:00", 3000)}), "hour.parquet"
     )
 
 
@@ -82,8 +85,16 @@ def for_foreign():
     Path("theirs.csv").write_text("key,counter\ntea,5210\ncoffee,1302\nmilk,2\n")
 
 
-def for_nothing():
-    """The page makes its own data."""
+def for_release_json():
+    """A release signed as the page says."""
+    private = ed25519.Ed25519PrivateKey.generate()
+    unlocked = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    Path("publisher.key").write_bytes(private.private_bytes(serialization.Encoding.PEM, *unlocked))
+    public = private.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    Path("publisher.pub").write_bytes(public)
+    hc.top(["tea"] * 3000, epsilon=1, delta=1e-8).write("signed.json", sign="publisher.key")
 
 
 GUIDES = {
@@ -91,7 +102,7 @@ GUIDES = {
     "folders": for_folders,
     "threads": for_threads,
     "foreign-sketches": for_foreign,
-    "release-json": for_nothing,
+    "release-json": for_release_json,
 }
 
 
@@ -137,12 +148,13 @@ def test_every_block_runs(page, folder):
     GUIDES[page]()
     names = {"hc": hc}
     for language, text in blocks_of(page):
-        run_block(language, a_year_earlier(text), names)
+        run_block(language, lately(text), names)
 
 
-def a_year_earlier(text):
-    """Return a block whose times are over, so that what is published then can be."""
-    return re.sub(r"202[67](?=-12-)", lambda year: str(int(year[0]) - 1), text)
+def lately(text):
+    """Return a block whose first period began yesterday, so that some periods are over, and not many."""
+    ends = (datetime.date.today() + datetime.timedelta(days=366)).isoformat()
+    return text.replace("2026-12-01", YESTERDAY.isoformat()).replace("2027-12-01", ends)
 
 
 def test_the_ledger(folder):
@@ -153,7 +165,7 @@ def test_the_ledger(folder):
         for old in glob.glob("spent.db*"):
             os.remove(old)
         if "init" not in text:
-            hc.Ledger("spent.db").init("searches", epsilon=1, delta=1e-6)
+            hc.Ledger("spent.db").init("searches", epsilon=6, delta=1e-6)
         run_block(language, text, names)
 
 
