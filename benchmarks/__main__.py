@@ -22,6 +22,7 @@ from benchmarks import (
     noise,
     required,
     spark,
+    start,
     threads,
     updates,
     users,
@@ -43,6 +44,7 @@ PARTS = (
     "users",
     "threads",
     "spark",
+    "start",
 )
 LATEST = Path(__file__).parent / "latest.json"
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -78,6 +80,7 @@ def measured(chosen: argparse.Namespace) -> dict[str, Any]:
         "users": lambda: users.measure(chosen.quick),
         "threads": lambda: threads.measure(chosen.quick),
         "spark": lambda: spark.measure(chosen.quick),
+        "start": start.measure,
     }
     results: dict[str, Any] = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

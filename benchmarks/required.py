@@ -59,7 +59,7 @@ def lines(results: dict[str, Any]) -> list[Line]:
             Line(f"Local report, {name}: CPU microseconds", value, most=ldp_client.MOST_MICROSECONDS)
             for name, value in results["ldp_client"].items()
         ]
-    others = {"utility": _utility, "threads": _threads, "users": _users, "spark": _spark}
+    others = {"utility": _utility, "threads": _threads, "users": _users, "spark": _spark, "start": _start}
     return found + [line for part, kept in others.items() if part in results for line in kept(results[part])]
 
 
@@ -67,6 +67,11 @@ def _threads(rows: list[dict[str, Any]]) -> Iterator[Line]:
     for row in rows:
         if row["threads"] == 2 and row["distribution"] != CAPPED:
             yield Line(f"Two threads, {row['distribution']}: times the speed of one", row["speed"], least=1.6)
+
+
+def _start(figures: dict[str, float]) -> Iterator[Line]:
+    yield Line("The program on a file of ten lines: CPU s", figures["program_cpu_s"], most=0.7)
+    yield Line("hc.top of a few keys: CPU ms", figures["call_cpu_ms"], most=1.5)
 
 
 def _users(figures: dict[str, float]) -> Iterator[Line]:

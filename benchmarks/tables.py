@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,9 +38,9 @@ def tables(results: Row) -> Iterator[Table]:
         yield _offline_tree(results["hierarchy"]["offline"])
     if "ldp_client" in results:
         yield _ldp_client(results["ldp_client"])
-    for part, table in {"utility": _utility, "threads": _threads, "users": _users, "spark": _spark}.items():
+    for part, table in OTHERS.items():
         if part in results:
-            yield table(results[part])  # type: ignore[operator]
+            yield table(results[part])
 
 
 def _threads(found: list[Row]) -> Table:
@@ -173,3 +173,18 @@ def _utility(figures: dict[str, Row]) -> Table:
         for name, row in figures.items()
     ]
     return Table("1,000,000 Zipf(1.2) keys over 2^20, delta 1e-6, means of 100 releases", columns, rows)
+
+
+def _start(figures: Row) -> Table:
+    rows: list[tuple[str, ...]] = [(f"{figures['program_cpu_s']:.2f}", f"{figures['call_cpu_ms']:.2f}")]
+    columns = ("the program on ten lines: CPU s", "hc.top of a few keys: CPU ms")
+    return Table("Small tables", columns, rows)
+
+
+OTHERS: dict[str, Callable[[Any], Table]] = {
+    "utility": _utility,
+    "threads": _threads,
+    "users": _users,
+    "spark": _spark,
+    "start": _start,
+}
