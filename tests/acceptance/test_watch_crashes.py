@@ -145,10 +145,10 @@ def test_kills_of_a_watch_of_users_that_looks_back(tmp_path, monkeypatch):
     rows = [{"who": who, "url": key} for who in range(90) for key in ("a", "b", "c")]
     made_with.add(pa.Table.from_pylist(rows), label="first")
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(tmp_path, tmp_path.parent / "fresh")
+    shutil.copytree(tmp_path, tmp_path.parent / "fresh_users")
     for number in range(1, 200, 16):
         shutil.rmtree(tmp_path)
-        shutil.copytree(tmp_path.parent / "fresh", tmp_path)
+        shutil.copytree(tmp_path.parent / "fresh_users", tmp_path)
         os.chdir(tmp_path)
 
         def work(number=number):
