@@ -62,6 +62,9 @@ def _drawn(
     wrong = []
     if isinstance(floors, list) and isinstance(others, list) and len(floors) != len(others):
         wrong.append("floors")
+    bounds = cast("list[int]", mine.get("measured") or [])
+    if bounds[:2] != sorted(bounds[:2]) or bounds[2:] != sorted(bounds[2:]):
+        wrong.append("measured")  # rarer errors have larger bounds
     if isinstance(release, Release):
         stated = _floor(mine)
         wrong += ["floor"] if release.floor != stated else []

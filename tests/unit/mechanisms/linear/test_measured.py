@@ -15,6 +15,7 @@ from hushcount.mechanisms import thresholds
 from hushcount.mechanisms.linear.measured import MeasuredEnvelope, MeasuredError, plan_tracked
 from hushcount.mechanisms.linear.noisy_rows import plan_measured
 from hushcount.privacy import Budget
+from hushcount.releases.stored.exact import canonical, digest
 from hushcount.sketches.linear import TrackedSketch
 
 EVENTS, COUNTERS = 40_000, 64
@@ -95,6 +96,14 @@ def test_a_release_goes_round_and_is_verified() -> None:
     forged = json.loads(text)
     forged["error"]["measured"] = forged["error"]["measured"][:-1]
     assert not hc.verify(json.dumps(forged).encode()).holds
+
+
+def test_bounds_out_of_order_are_noticed() -> None:
+    values = json.loads(hc.release(filled(), **SIZE).to_json())
+    for place in (0, 2):
+        values["error"]["measured"][place] = values["error"]["measured"][-1] + 1
+        found = hc.verify(canonical(values | {"digest": digest(values)}))
+        assert not found.holds
 
 
 def test_bounds_of_an_error_model_must_be_as_many_as_were_read_off() -> None:
