@@ -25,7 +25,8 @@ It took {took[cpu_s]:.1f} s of processor time and at most {took[peak_mb]:,.0f} M
 
 | | counts | sigma | least published | rows | missing of {frequent:,} | rows of no device | median error |
 |---|---|---|---|---|---|---|---|
-{rows} *Every possible key* is a simulation of the published parameters on the same counts: Gaussian noise
+{rows}
+*Every possible key* is a simulation of the published parameters on the same counts: Gaussian noise
 on each possible key, whether it occurs or not. A key is missing if {asked[threshold]} devices have it after
 the bound and it has no row. Errors are against the devices that have the key without the bound, which
 lowers counts in both ways alike.

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from benchmarks.page import page as benchmarks_page
+from benchmarks.peers.page import page as peers_page
 from experiments.hierarchy.page import page as hierarchy_page
+from experiments.pageviews.page import page as pageviews_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,6 +19,15 @@ def load(name):
 
 def test_benchmarks():
     assert (ROOT / "docs/benchmarks.md").read_text() == benchmarks_page(load("benchmarks/latest.json"))
+
+
+def test_peers():
+    assert (ROOT / "docs/peers.md").read_text() == peers_page(load("benchmarks/peers/results.json"))
+
+
+def test_page_views():
+    page = pageviews_page(load("experiments/pageviews/results.json"))
+    assert (ROOT / "experiments/pageviews/README.md").read_text() == page
 
 
 @pytest.fixture
