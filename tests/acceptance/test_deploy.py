@@ -40,7 +40,7 @@ def runs(command, folder, environment, check=None):
     with log.open("w") as stream:
         process = subprocess.Popen(command, stderr=stream, cwd=folder, env=environment)
     try:
-        while '"listening"' not in log.read_text():
+        while not ('"listening"' in (said := log.read_text()) and said.endswith("\n")):
             assert process.poll() is None, log.read_text()
             time.sleep(0.05)
         lines = [json.loads(line) for line in log.read_text().splitlines()]
