@@ -18,6 +18,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from pyarrow import parquet
+from tests.spark_session import need_java, spark_session
 
 import hushcount as hc
 from hushcount.cli.main import main
@@ -97,11 +98,24 @@ def for_release_json():
     hc.top(["tea"] * 3000, epsilon=1, delta=1e-8).write("signed.json", sign="publisher.key")
 
 
+def for_ldp():
+    """A campaign with some reports."""
+    Path("typed.csv").write_text("word\n" + "tea\ncoffee\n" * 500)
+    run_command("hushcount ldp new words.json --items words:6 --epsilon 2 --users 1000")
+    run_command("hushcount ldp randomise words.json typed.csv --column word --output reports.bin")
+
+
+def for_nothing():
+    """The page makes its own data."""
+
+
 GUIDES = {
     "watch": for_watch,
     "folders": for_folders,
     "threads": for_threads,
     "foreign-sketches": for_foreign,
+    "ldp": for_ldp,
+    "ldp-paper": for_nothing,
     "release-json": for_release_json,
 }
 
@@ -167,6 +181,24 @@ def test_the_ledger(folder):
         if "init" not in text:
             hc.Ledger("spent.db").init("searches", epsilon=6, delta=1e-6)
         run_block(language, text, names)
+
+
+def test_spark(folder):
+    """The page of Spark, on one frame that has all the columns that it names."""
+    need_java()
+    pages = [f"/{n % 3}" for n in range(3000)]
+    rows = {
+        "page": pages,
+        "visitor": [f"v{n}" for n in range(3000)],
+        "query": pages,
+        "source": ["10.0.0.1"] * 3000,
+    }
+    Path("visits").mkdir()
+    parquet.write_table(pa.table(rows), "visits/part.parquet")
+    with spark_session("local[2]", folder) as session:
+        frame = session.read.parquet(str(folder / "visits"))
+        for language, text in blocks_of("spark"):
+            run_block(language, text, {"hc": hc, "frame": frame})
 
 
 def test_databases(folder, postgresql_server):

@@ -177,10 +177,10 @@ class Request(Spending):
     def open_for(self, sketch: Sketch, state: Mapping[str, str] | None) -> Source:
         """Open the source for a sketch: text stays behind a dictionary if it can be read there.
 
-        Cells and exact counts are sums, so equal keys may come together, counted by a database.
+        Cells and exact counts are sums, so a database may count equal keys together; Spark adds cells itself.
         """
         source = self.open(state)
-        if isinstance(sketch, LinearSketch | Exact):
+        if isinstance(sketch, LinearSketch | Exact) and not self.on_spark:
             return source.grouped() or source
         return source.by_code() if isinstance(sketch, StreamCounters | KeyShardSketch) else source
 
