@@ -175,12 +175,10 @@ class Request(Spending):
             raise ParameterError(f"times cannot be combined with {where}.")
 
     def open_for(self, sketch: Sketch, state: Mapping[str, str] | None) -> Source:
-        """Open the source for a sketch: text stays behind a dictionary if it can be read there.
-
-        Cells and exact counts are sums, so a database may count equal keys together; Spark adds cells itself.
-        """
+        """Open the source for a sketch: text by code, or for sums counted by a database; Spark adds cells."""
+        sums = isinstance(sketch, LinearSketch | Exact) and not self.on_spark
         source = self.open(state)
-        if isinstance(sketch, LinearSketch | Exact) and not self.on_spark:
+        if sums:
             return source.grouped() or source
         return source.by_code() if isinstance(sketch, StreamCounters | KeyShardSketch) else source
 
