@@ -81,7 +81,7 @@ def watch(
         entered = waiting[passed.places]
         entries[entered], known[entered] = passed.values, True
     zeros = np.zeros(size, np.int64)
-    summed = Summed(nodes, draws, entries, zeros, known.astype(np.int64), zeros, zeros)
+    summed = Summed(nodes, draws, entries, zeros, known.astype(np.int64), *[zeros] * 5)
     return Published(np.where(known, entries + nodes, 0), known), summed
 
 
