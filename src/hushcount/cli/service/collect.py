@@ -55,8 +55,7 @@ SERVE = (
     options.real("--rate R", "Requests per second of one address; 0 for no limit.", default=100.0),
     options.text(
         "--ledger PATH|URI",
-        "Charge central guarantees of anonymous campaigns here, once each. Default: HUSHCOUNT_LEDGER, if"
-        " --dataset is given.",
+        "Charge central guarantees of anonymous campaigns here, once each. Default: HUSHCOUNT_LEDGER.",
     ),
     options.text("--dataset NAME", "With --ledger: whose budget is charged."),
 )
@@ -101,8 +100,7 @@ def serve(**values: object) -> None:
         from hushcount.service.token_files import token_in
     except ImportError:
         raise DataError(NOT_INSTALLED) from None
-    if kept["dataset"] is not None:
-        kept["ledger"] = kept["ledger"] or os.environ.get(DEFAULT)
+    kept["ledger"] = kept["ledger"] or os.environ.get(DEFAULT) or None
     kept["admin_token"] = token_in(str(kept.pop("admin_token_file")))
     if kept["ledger"] and kept["dataset"]:
         check_ledger(str(kept["ledger"]), str(kept["dataset"]))
