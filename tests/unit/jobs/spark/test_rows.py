@@ -65,7 +65,9 @@ def test_several_columns_are_one_key(frame, rows):
     request = Request(frame, ["word", "number"], ordered=False)
     keys, counts = zip(*counted_keys(request.open()), strict=True)
     table = request.open().decode(pa.concat_arrays(keys)).to_pylist()
-    found = {(row["word"], row["number"]): int(count) for row, count in zip(table, [*counts[0]], strict=True)}
+    numbers = [int(count) for batch in counts for count in batch]
+    found = {(row["word"], row["number"]): count for row, count in zip(table, numbers, strict=True)}
+    assert len(found) == len(table)
     whole = Counter(
         (word, number) for word, number, *_ in rows if None not in (word, number) and len(word) < 5000
     )
