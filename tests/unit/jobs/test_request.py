@@ -32,7 +32,10 @@ MIXED = "The data mixes types, or holds none that can be keys; make them all tex
         ({"max_keys": 0}, "max_keys must be at least 1, got 0."),
         ({"max_keys": -3}, "max_keys must be at least 1, got -3."),
         ({"max_keys": True}, "max_keys must be a whole number, got True."),
-        ({"max_keys": "auto"}, "max_keys = auto is for a table of exact counts of users; give a number here."),
+        (
+            {"max_keys": "auto"},
+            "max_keys = auto is for a table of exact counts of users; give a number here.",
+        ),
         ({"max_keys": 2, "user": "key"}, "user must be another column than the keys, got key."),
         (
             {"max_keys": 2, "user": None},

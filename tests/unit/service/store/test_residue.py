@@ -51,7 +51,7 @@ def gone(location, *secrets):  # noqa: F811
 
 
 def soon(found):
-    """Whether something holds now or in some seconds: the files are rewritten at the start, as they are read."""
+    """Whether something holds now or in some seconds: a start rewrites the files while they are read."""
     return any(found() or time.sleep(0.2) for _ in range(50))
 
 
