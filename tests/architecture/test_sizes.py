@@ -55,7 +55,7 @@ MOST_CODE = {
     "errors": 25,
     "files": 489,
     "hierarchies": 1181,
-    "jobs": 8148,
+    "jobs": 8161,
     "keys": 1550,
     "ldp": 4666,
     "mechanisms": 6028,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from importlib import import_module
+from threading import Lock
 from types import ModuleType
 from typing import ParamSpec, TypeVar
 
@@ -117,19 +119,35 @@ def _silenced() -> Iterator[None]:
 
 @contextmanager
 def _filtered(logger: logging.Logger, keep: Callable[[logging.LogRecord], bool]) -> Iterator[None]:
-    """Let a logger write only what `keep` keeps."""
-    logger.addFilter(keep)
+    """Let a logger write only what `keep` keeps; a filter of its own, as other threads take theirs away."""
+    own = partial(keep)
+    logger.addFilter(own)
     try:
         yield
     finally:
-        logger.removeFilter(keep)
+        logger.removeFilter(own)
 
 
 @contextmanager
 def _kept_to_itself(logger: logging.Logger) -> Iterator[None]:
-    """Keep what a logger and those below it write from the root logger, whose filters would not see it."""
-    before, logger.propagate = logger.propagate, False
+    """Keep what a logger and those below it write from the root logger, whose filters would not see it.
+
+    Several threads may ask for it at once; the last one that leaves makes it heard again.
+    """
+    with _changing:
+        if not _quiet[logger.name]:
+            _heard_before[logger.name] = logger.propagate
+        _quiet[logger.name] += 1
+        logger.propagate = False
     try:
         yield
     finally:
-        logger.propagate = before
+        with _changing:
+            _quiet[logger.name] -= 1
+            if not _quiet[logger.name]:
+                logger.propagate = _heard_before[logger.name]
+
+
+_changing = Lock()
+_quiet: Counter[str] = Counter()
+_heard_before: dict[str, bool] = {}

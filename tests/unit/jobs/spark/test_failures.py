@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import threading
 
 import pytest
 
@@ -17,6 +18,27 @@ def test_loggers_of_py4j_are_not_heard(caplog, name):
     on_spark(lambda: logger.error("a raw key"))()
     assert caplog.records == []
     logger.error("elsewhere")
+    assert [record.message for record in caplog.records] == ["elsewhere"]
+
+
+def test_threads_do_not_undo_each_other(caplog):
+    inside, leave = threading.Event(), threading.Event()
+
+    def first():
+        inside.set()
+        leave.wait(20)
+
+    def second():
+        leave.set()
+        other.join()
+        logging.getLogger("py4j").error("a raw key")
+
+    other = threading.Thread(target=on_spark(first))
+    other.start()
+    inside.wait(20)
+    on_spark(second)()
+    assert caplog.records == []
+    logging.getLogger("py4j").error("elsewhere")
     assert [record.message for record in caplog.records] == ["elsewhere"]
 
 
