@@ -172,9 +172,7 @@ class Ledger:
         plan
             The release.
         """
-        with open_tables(self._location) as database, database.reading():
-            book = Book.open(database, dataset, self._place, alone=False)
-            self._check_head(book)
+        with self._read(dataset) as book:
             return preview(book, plan)
 
     def preview_schedule(self, dataset: str, schedule: Schedule) -> Preview:
@@ -187,9 +185,7 @@ class Ledger:
         schedule
             How many releases there will be, and what each of them may spend.
         """
-        with open_tables(self._location) as database, database.reading():
-            book = Book.open(database, dataset, self._place, alone=False)
-            self._check_head(book)
+        with self._read(dataset) as book:
             return preview_schedule(book, schedule)
 
     def commit(self, reservation: Reservation, answer: Answer) -> Answer:
@@ -259,6 +255,14 @@ class Ledger:
                 yield book
             if book.head != before:
                 self._write_head(database)
+
+    @contextmanager
+    def _read(self, dataset: str) -> Iterator[Book]:
+        """Read a dataset as it is now; others may go on."""
+        with open_tables(self._location) as database, database.reading():
+            book = Book.open(database, dataset, self._place, alone=False)
+            self._check_head(book)
+            yield book
 
     def _check_head(self, book: Book) -> None:
         """Raise if the witness beside the file is not on the chain: the file was rolled back."""

@@ -6,13 +6,14 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from hushcount.accounting.ledger import Ledger
 from hushcount.errors import HushcountError
 from hushcount.files.atomic import PathLike
 from hushcount.jobs.trust.spending import DEFAULT
 from hushcount.jobs.watch.state import create
-from hushcount.jobs.watch.terms import WatchTerms
+from hushcount.jobs.watch.terms import WatchOptions, WatchTerms
 from hushcount.jobs.watch.watch import Watch
 
 
@@ -91,30 +92,12 @@ def watch(
     """
     if all(each is None for each in (period, start, until, epsilon, delta, ledger, dataset)):
         return Watch(path)
-    terms = WatchTerms.asked(
-        {
-            "period": period,
-            "start": start,
-            "until": until,
-            "epsilon": epsilon,
-            "delta": delta,
-            "levels": levels,
-            "ledger": ledger_of(ledger),
-            "dataset": dataset,
-            "name": name,
-            "column": column,
-            "key_type": key_type,
-            "time": time,
-            "time_zone": time_zone,
-            "min_events": min_events,
-            "retire_below": retire_below,
-            "user": user,
-            "max_keys": max_keys,
-            "cell": cell,
-            "max_pairs": max_pairs,
-            "backfill": backfill,
-        }
-    )
+    calendar = {"period": period, "start": start, "until": until, "levels": levels}
+    paid = {"epsilon": epsilon, "delta": delta, "ledger": ledger_of(ledger), "dataset": dataset, "name": name}
+    columns = {"column": column, "key_type": key_type, "time": time, "time_zone": time_zone}
+    bounds = {"user": user, "max_keys": max_keys, "cell": cell, "max_pairs": max_pairs}
+    shown = {"min_events": min_events, "retire_below": retire_below, "backfill": backfill}
+    terms = WatchTerms.asked(cast(WatchOptions, {**calendar, **paid, **columns, **bounds, **shown}))
     create(path, terms)
     try:
         book = Ledger(terms.ledger)
